@@ -1,4 +1,4 @@
-/** The words a user of an inbox types: what arrives, who handles it, and how it runs. */
+/** What every user of an inbox types: channels, handlers, messages, answers. */
 @NullMarked
 package dev.pigeonhole;
 

@@ -1,0 +1,114 @@
+package dev.pigeonhole;
+
+/**
+ * Stable codes of everything that can be wrong, each explained with its way out in {@code
+ * docs/errors.md}. Codes are never reused or renamed.
+ */
+public enum ErrorCode {
+  ID_MISSING("PH-ID-01"),
+  ID_BLANK("PH-ID-02"),
+  ID_TOO_LONG("PH-ID-03"),
+  ID_CONTROL_CHARACTER("PH-ID-04"),
+  ID_INVALID_UNICODE("PH-ID-05"),
+  SOURCE_INVALID("PH-ID-06"),
+  KEY_SELECTOR_FAILED("PH-ID-07"),
+  CONTENT_DIFFERS("PH-ID-08"),
+
+  HANDLER_KEY_MISSING("PH-KEY-01"),
+  HANDLER_KEY_TWICE("PH-KEY-02"),
+  FORMER_KEY_TAKEN("PH-KEY-03"),
+  HANDLER_KEYS_DIFFER_BY_CASE("PH-KEY-04"),
+  NAME_INVALID("PH-KEY-05"),
+  HANDLER_KEY_UNKNOWN("PH-KEY-06"),
+  TYPE_NOT_REGISTERED("PH-KEY-07"),
+  TYPE_NAME_TAKEN("PH-KEY-08"),
+
+  PAYLOAD_MISSING_MESSAGE("PH-PAY-01"),
+  PAYLOAD_TOO_LARGE("PH-PAY-02"),
+  PAYLOAD_UNDECODABLE("PH-PAY-03"),
+  PAYLOAD_OVER_LIMITS("PH-PAY-04"),
+  PAYLOAD_TYPE_REFUSED("PH-PAY-05"),
+  PAYLOAD_CHARSET("PH-PAY-06"),
+  PAYLOAD_CORRUPT("PH-PAY-07"),
+  PAYLOAD_UNENCODABLE("PH-PAY-11"),
+
+  HEADERS_TOO_LARGE("PH-HDR-01"),
+  HEADER_NAME_INVALID("PH-HDR-02"),
+  TIMESTAMP_OUT_OF_RANGE("PH-HDR-03"),
+  ORDERING_KEY_INVALID("PH-HDR-04"),
+  NOT_BEFORE_OUT_OF_RANGE("PH-HDR-05"),
+  HEADER_VALUE_UNSUPPORTED("PH-HDR-06"),
+
+  BEAT_INVALID("PH-CFG-01"),
+  TIMEOUT_INVALID("PH-CFG-02"),
+  ATTEMPTS_INVALID("PH-CFG-03"),
+  BACKOFF_INVALID("PH-CFG-04"),
+  RANGE_INVALID("PH-CFG-05"),
+  IDENTIFIER_INVALID("PH-CFG-06"),
+  IDENTIFIER_TOO_LONG("PH-CFG-07"),
+  INBOX_REQUIRED("PH-CFG-08"),
+  POOL_TOO_SMALL("PH-CFG-09"),
+  INBOX_TAKEN("PH-CFG-12"),
+  CHANNEL_TWICE("PH-CFG-15"),
+  OPTION_NOT_APPLICABLE("PH-CFG-16"),
+  CHANNEL_UNKNOWN("PH-CFG-17"),
+  LANES_DIFFER("PH-CFG-18"),
+  NOTHING_CONFIGURED("PH-CFG-19"),
+
+  DATABASE_UNREACHABLE("PH-DB-01"),
+  SCHEMA_VERSION("PH-DB-02"),
+  DATABASE_UNSUPPORTED("PH-DB-03"),
+  DATABASE_PRIVILEGE("PH-DB-04"),
+  SCHEMA_COLUMN("PH-DB-05"),
+  DATABASE_LOCKED("PH-DB-06"),
+  DATABASE_NOT_DURABLE("PH-DB-07"),
+  SCHEMA_COLLATION("PH-DB-08"),
+  SCHEMA_INDEX("PH-DB-09"),
+  BINLOG_STATEMENT("PH-DB-10"),
+  DATABASE_READ_ONLY("PH-DB-11"),
+  DATABASE_CLOCK("PH-DB-12"),
+  SQL_MODE("PH-DB-14"),
+  PACKET_TOO_SMALL("PH-DB-15"),
+  DATABASE_TRANSIENT("PH-DB-16"),
+  DATABASE_ERROR("PH-DB-17"),
+  COMMIT_UNKNOWN("PH-DB-18"),
+
+  TX_COMMIT_OR_ROLLBACK("PH-TX-01"),
+  TX_AUTOCOMMIT("PH-TX-02"),
+  TX_CLOSE("PH-TX-03"),
+  TX_STATEMENT("PH-TX-04"),
+  TX_LOST("PH-TX-05"),
+  TX_REQUIRED("PH-TX-06"),
+  TX_UNSUPPORTED("PH-TX-07"),
+  TX_SQL_ERROR_SWALLOWED("PH-TX-08"),
+
+  HANDLER_FAILED("PH-HND-01"),
+  HANDLER_TIMED_OUT("PH-HND-02"),
+  HANDLER_CRASHED("PH-HND-03"),
+  HANDLER_POISONED("PH-HND-04"),
+  HANDLER_LATER("PH-HND-05"),
+
+  INBOX_CLOSED("PH-RUN-01"),
+  INBOX_RUNNING("PH-RUN-02");
+
+  private final String text;
+
+  ErrorCode(String text) {
+    this.text = text;
+  }
+
+  /** The code as it is printed and stored, such as {@code PH-ID-03}. */
+  public String text() {
+    return text;
+  }
+
+  /** The code with this text, as a store keeps it; an unknown one reads as a plain failure. */
+  public static ErrorCode of(String text) {
+    for (ErrorCode code : values()) {
+      if (code.text.equals(text)) {
+        return code;
+      }
+    }
+    return HANDLER_FAILED;
+  }
+}

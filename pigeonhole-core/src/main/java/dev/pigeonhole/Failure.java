@@ -1,0 +1,16 @@
+package dev.pigeonhole;
+
+import java.time.Instant;
+
+/**
+ * Why an attempt failed, as it is stored: bounded, and escaped so that saving it can never fail.
+ *
+ * @param code a stable code where the library knows the reason, else {@code PH-HND-01}
+ * @param type the exception's class name
+ * @param message the exception's message, at most 2,000 characters
+ * @param stack the stack trace, at most 8 KB
+ * @param fingerprint equal for failures of the same type at the same place
+ * @param at when it happened
+ */
+public record Failure(
+    ErrorCode code, String type, String message, String stack, String fingerprint, Instant at) {}

@@ -1,0 +1,11 @@
+package dev.pigeonhole;
+
+/** What happens when a known identity arrives again with other content. */
+public enum OnConflict {
+  /** The second copy is kept in {@code conflict} for an operator, never delivered. The default. */
+  KEEP,
+  /** Contents are not compared: the identity alone decides. The default with a business key. */
+  REPEAT,
+  /** The caller gets {@link Acceptance.Conflict}; nothing is stored. */
+  REJECT
+}

@@ -1,0 +1,16 @@
+package dev.pigeonhole;
+
+import org.jspecify.annotations.Nullable;
+
+/** Thrown by a handler: no attempt will ever succeed. The delivery is poisoned at once. */
+public class PoisonException extends InboxException {
+  private static final long serialVersionUID = 1L;
+
+  public PoisonException(String message) {
+    this(message, null);
+  }
+
+  public PoisonException(String message, @Nullable Throwable cause) {
+    super(ErrorCode.HANDLER_POISONED, message, cause);
+  }
+}

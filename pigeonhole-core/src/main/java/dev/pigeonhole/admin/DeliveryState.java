@@ -1,0 +1,15 @@
+package dev.pigeonhole.admin;
+
+/** The states of a delivery; all but the last two are open, and the first four count as pending. */
+public enum DeliveryState {
+  /** Ready to run, or running. */
+  PENDING,
+  /** Waits for a time: a retry, or a message that asked for it. */
+  SCHEDULED,
+  /** Waits behind a poisoned delivery of its ordering key. */
+  BLOCKED,
+  /** Waits because no living node knows its handler key. */
+  HELD,
+  COMPLETED,
+  POISONED
+}

@@ -1,0 +1,29 @@
+package dev.pigeonhole.admin;
+
+import dev.pigeonhole.Failure;
+import dev.pigeonhole.MessageRef;
+import java.time.Instant;
+import java.util.Optional;
+
+/**
+ * One delivery as an operator sees it.
+ *
+ * @param handler the exact handler key it was created under
+ * @param failures attempts that failed
+ * @param crashes attempts that took their process with them
+ * @param releases attempts cut by a shutdown
+ * @param due when the next attempt may start, for a scheduled one
+ * @param ended when it was completed or poisoned
+ * @param lastFailure the newest failure
+ */
+public record DeliveryView(
+    MessageRef message,
+    String handler,
+    DeliveryState state,
+    int failures,
+    int crashes,
+    int releases,
+    Instant receivedAt,
+    Optional<Instant> due,
+    Optional<Instant> ended,
+    Optional<Failure> lastFailure) {}

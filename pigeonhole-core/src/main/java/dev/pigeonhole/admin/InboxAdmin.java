@@ -1,0 +1,34 @@
+package dev.pigeonhole.admin;
+
+import java.util.List;
+import java.util.Optional;
+
+/** Seeing and repairing an inbox. Reads are records; changes name who and why. */
+public interface InboxAdmin {
+
+  /** The same administration in somebody's name; changes are recorded under it. */
+  InboxAdmin as(String actor);
+
+  /** Deliveries per handler key and state. */
+  List<HandlerCounts> counts();
+
+  /** The delivery of a message to a handler, by current or former key. */
+  Optional<DeliveryView> find(String source, String id, String handler);
+
+  /** The newest poisoned deliveries of all handlers. */
+  List<DeliveryView> poisoned(int limit);
+
+  /** The newest poisoned deliveries of one handler. */
+  List<DeliveryView> poisoned(String handler, int limit);
+
+  /**
+   * Gives a poisoned delivery a new life: failures 0, due now, and what was blocked behind it is
+   * released.
+   *
+   * @return false if it was not poisoned any more
+   */
+  boolean retry(String source, String id, String handler, String reason);
+
+  /** What is still open under this exact key, for the last step of a rename. */
+  DrainCheck drainCheck(String handler);
+}

@@ -1,0 +1,24 @@
+package dev.pigeonhole.store;
+
+import java.time.Instant;
+import java.util.List;
+
+/** What became of one message of a batch. */
+public sealed interface AcceptResult {
+
+  /** It is new: stored, with one delivery for each of its handlers. */
+  record Stored(long seq) implements AcceptResult {}
+
+  /**
+   * Its identity was known.
+   *
+   * @param added the handlers that had no delivery of it in any state and have one now
+   */
+  record Known(long seq, Instant firstReceived, List<HandlerId> added) implements AcceptResult {}
+
+  /** Its identity was known with another content; nothing was delivered. */
+  record Differs(long seq) implements AcceptResult {}
+
+  /** The database refused this one row; its neighbours are not affected. */
+  record Refused(String reason) implements AcceptResult {}
+}

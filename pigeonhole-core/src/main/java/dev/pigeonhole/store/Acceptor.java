@@ -1,0 +1,38 @@
+package dev.pigeonhole.store;
+
+import java.sql.Connection;
+import java.util.List;
+
+/**
+ * The gate. {@code message} guards uniqueness across fresh, later, poisoned and completed
+ * deliveries: for one (message, handler family) at most one of them exists, whatever nodes race.
+ *
+ * <ul>
+ *   <li>A new message and all its deliveries become visible in one commit.
+ *   <li>A repeat changes nothing, except that a handler which stands in none of the four states
+ *       gets its delivery. The check happens in a statement after the one that locked the message.
+ *   <li>Sequence numbers follow the order of the list, so a batch with one ordering key is ordered;
+ *       a message accepted after another's accept returned has the higher number.
+ *   <li>The same identity twice in one list: the first is stored, the second is known.
+ *   <li>A message with {@code notBefore} in the future waits in {@code later}.
+ * </ul>
+ */
+public interface Acceptor {
+
+  /**
+   * Accepts in one commit of its own and answers in the order of the list. Deadlocks and lost
+   * connections are tried again; an unknown outcome is resolved by inserting again, never by
+   * looking. A row that the database refuses is answered as {@link AcceptResult.Refused}.
+   *
+   * @throws StoreException if nothing was accepted, or nobody can say
+   */
+  List<AcceptResult> accept(List<NewMessage> batch);
+
+  /**
+   * Accepts inside the caller's transaction: never commits, rolls back or closes, and tries nothing
+   * again.
+   *
+   * @throws StoreException with {@code PH-TX-06} if the connection is in autocommit mode
+   */
+  List<AcceptResult> accept(Connection connection, List<NewMessage> batch);
+}

@@ -1,0 +1,32 @@
+package dev.pigeonhole.store;
+
+import dev.pigeonhole.admin.DeliveryView;
+import dev.pigeonhole.admin.HandlerCounts;
+import java.util.List;
+import java.util.Optional;
+
+/** What operators see and change; {@code InboxAdmin} is the face of it. */
+public interface AdminQueries {
+
+  /** Open, poisoned and completed deliveries per handler key. */
+  List<HandlerCounts> counts();
+
+  /** The delivery of this message to the handler family, in whatever state it is. */
+  Optional<DeliveryView> find(String source, String id, int family);
+
+  /** Poisoned deliveries, newest first; every handler when the family is null. */
+  List<DeliveryView> poisoned(@org.jspecify.annotations.Nullable Integer family, int limit);
+
+  /**
+   * Makes one poisoned delivery due now with failures 0 and version + 1, and releases what is
+   * blocked behind it in its key, all in one commit with an audit row. False if it is not poisoned
+   * any more.
+   */
+  boolean retry(String source, String id, int family, String actor, String reason);
+
+  /** How many deliveries stand open, fresh or later, under this exact key. */
+  long open(int keyId);
+
+  /** How many messages are stored. */
+  long messages();
+}

@@ -1,0 +1,7 @@
+package dev.pigeonhole.store;
+
+/**
+ * Asks for what stands before a row in its ordering key: open rows of the same cell and key hash
+ * with a lower number.
+ */
+public record Ahead(Cell cell, long keyHash, long seq) {}

@@ -1,0 +1,12 @@
+package dev.pigeonhole.store;
+
+import java.util.List;
+import java.util.Set;
+
+/**
+ * What stands before the rows that were asked for.
+ *
+ * @param open rows of {@code delivery} and {@code later} with a lower number, due or not
+ * @param blocked those questions whose key has a poisoned delivery with a lower number
+ */
+public record AheadRead(List<Delivery> open, Set<Ahead> blocked) {}

@@ -1,0 +1,48 @@
+package dev.pigeonhole.store;
+
+import dev.pigeonhole.Failure;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Reading and settling. Reads write nothing and lock nothing; what they cost is what they return,
+ * not what waits. Who owns a cell is not asked here: safety rests on {@link #settle}, which only
+ * the first to name a row at its version can win.
+ */
+public interface Deliveries {
+
+  /** Fresh rows of these ranges, ascending by seq within each cell. */
+  List<Delivery> fresh(List<Range> ranges);
+
+  /** Rows of {@code later} whose due time has come, and when the next one comes. */
+  DueRead due(List<CellLimit> cells);
+
+  /**
+   * What stands before these ordered rows, in one snapshot that is no older than the call. Every
+   * row whose accept had returned before the asked row's accept was called is seen.
+   */
+  AheadRead ahead(List<Ahead> rows);
+
+  /** Messages by number; one that is gone is missing from the answer. */
+  Map<Long, StoredMessage> load(Collection<Long> seqs);
+
+  /** The newest recorded failure of each of these deliveries that has one. */
+  Map<Delivery, Failure> lastFailures(List<Delivery> deliveries);
+
+  /**
+   * Records how attempts ended, all in one commit. Answers those that were refused because the row
+   * is gone or has another version: somebody else settled it. A receipt that already exists is
+   * tolerated; the delivery is removed and counts as settled.
+   */
+  Set<Delivery> settle(List<Settlement> settlements);
+
+  /**
+   * Marks rows with an incarnation before they are dispatched, without touching version or
+   * counters. Answers those that no longer exist at their version.
+   *
+   * @param lone whether each runs alone in its process, which counts one crash until it is settled
+   */
+  Set<Delivery> mark(List<Delivery> deliveries, long incarnation, boolean lone);
+}

@@ -1,0 +1,39 @@
+package dev.pigeonhole.store;
+
+import java.util.Collection;
+import java.util.List;
+
+/** What an inbox needs before it runs, and what keeps a store tidy. */
+public interface Maintenance {
+
+  /**
+   * Checks everything safety needs, schema version, durability, collation, isolation, pool size,
+   * and claims the tables for this inbox.
+   *
+   * @return warnings for the log
+   * @throws dev.pigeonhole.ConfigurationException with every problem together
+   */
+  List<String> open(StoreSettings settings);
+
+  /**
+   * Resolves handler keys to numbers, handing out new ones under a lock only where missing, and
+   * makes sure that every family has its cells. The keys of one element are a family: the current
+   * key first, then its former keys.
+   *
+   * <p>Keys that were registered apart before somebody declared them one family keep their numbers.
+   * The gate then treats all families of the element as one: a message that stands in any of them
+   * is known to the handler.
+   *
+   * @return one id per key asked for, in order
+   */
+  List<List<HandlerId>> register(List<List<String>> families);
+
+  /** Every handler key this store has ever seen. */
+  Collection<HandlerId> handlers();
+
+  /**
+   * Poisons open deliveries of a family that nobody knows, at most {@code limit} of them, without
+   * counting a failure, and answers how many.
+   */
+  int poisonUnknown(int handler, dev.pigeonhole.Failure reason, int limit);
+}

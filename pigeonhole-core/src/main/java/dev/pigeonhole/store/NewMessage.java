@@ -1,0 +1,45 @@
+package dev.pigeonhole.store;
+
+import dev.pigeonhole.OnConflict;
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A message on its way into the store, validated: every length and character has been checked, so
+ * what is left to go wrong is the database.
+ *
+ * @param source where the id is unique, 1 to 250 code points
+ * @param id the identity within the source, compared byte for byte
+ * @param type the logical type name
+ * @param channel the channel it came in by
+ * @param transport how it came in, for people: {@code local}, {@code rabbitmq}, …
+ * @param lane the stable hash of ordering key or identity, modulo the inbox's lanes
+ * @param keyHash hash of the ordering key, or null for a message without order
+ * @param orderingKey the ordering key itself, for people
+ * @param content the payload; null and empty are told apart
+ * @param contentType the media type of the payload
+ * @param headers encoded headers, opaque to the store; empty for none
+ * @param contentHash 16 bytes over content type and content, compared for conflicts
+ * @param onConflict what to do when the identity is known with another content hash
+ * @param occurredAt when the producer says it happened
+ * @param notBefore no attempt before this time of the database's clock
+ * @param handlers whom it is delivered to; empty keeps the message without deliveries
+ */
+public record NewMessage(
+    String source,
+    String id,
+    String type,
+    String channel,
+    String transport,
+    int lane,
+    @Nullable Long keyHash,
+    @Nullable String orderingKey,
+    byte @Nullable [] content,
+    String contentType,
+    byte[] headers,
+    byte[] contentHash,
+    OnConflict onConflict,
+    @Nullable Instant occurredAt,
+    @Nullable Instant notBefore,
+    List<HandlerId> handlers) {}

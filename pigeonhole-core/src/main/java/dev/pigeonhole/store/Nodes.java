@@ -1,0 +1,64 @@
+package dev.pigeonhole.store;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Nodes and cells. A node has one row per incarnation and adds 1 to its beat; nobody's wall clock
+ * takes part. A cell names its owner; taking and giving back are single updates that hit or miss.
+ * Everything here runs on a connection that deliveries cannot exhaust.
+ */
+public interface Nodes {
+
+  /**
+   * Adds a live node and answers its incarnation, higher than any before. A store that only one
+   * process can open declares every other node dead here, its cells freed as unclean.
+   *
+   * @param name for people: host, process id
+   * @param handlers the families this node can run
+   */
+  long join(String name, Set<Integer> handlers);
+
+  /** Adds 1 to the beat of a live or stopping node; false if it was declared dead. */
+  boolean beat(long incarnation);
+
+  /** All nodes the store remembers, the dead and stopped of the last day included. */
+  List<NodeRow> nodes();
+
+  /**
+   * Declares a node dead if its beat still is what the caller saw, and frees its cells (token + 1,
+   * unclean). False if it has beaten since.
+   */
+  boolean declareDead(long incarnation, long seenBeat);
+
+  /** Every cell of these handler families. */
+  List<CellRow> cells(Collection<Integer> handlers);
+
+  /**
+   * Takes those of these cells that have no owner, while the node is live, and answers what was
+   * taken with the new token (token + 1) and whether the last owner left it uncleanly.
+   */
+  List<CellRow> take(long incarnation, List<Cell> cells);
+
+  /** Gives cells back that this node owns, cleanly. */
+  void giveBack(long incarnation, Collection<Cell> cells);
+
+  /** Ends probation: the cell counts as clean from now on, if this node still owns it. */
+  void markClean(long incarnation, Collection<Cell> cells);
+
+  /** Says that the node is stopping: it is no longer counted for shares. */
+  void stopping(long incarnation);
+
+  /** Gives back whatever is left and says that the node stopped cleanly. */
+  void stopped(long incarnation);
+
+  /**
+   * Adds to the time during which a family was known to no living node, at most {@code upToMillis}
+   * since the last call by any node, and answers the sum in milliseconds.
+   */
+  long unknownFor(int handler, long upToMillis);
+
+  /** Forgets that time: a living node knows the family again. */
+  void known(Collection<Integer> handlers);
+}

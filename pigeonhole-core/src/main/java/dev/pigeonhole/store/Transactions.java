@@ -1,0 +1,55 @@
+package dev.pigeonhole.store;
+
+import java.sql.Connection;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Deliveries whose effects and receipts commit together.
+ *
+ * <p>Lock the rows at their versions, skipping what somebody else holds; run the work for each that
+ * was locked; then one last step deletes the rows and inserts the receipts and must count every one
+ * of them; commit. Anything else rolls back, so the effects of an attempt exist if and only if its
+ * receipt does. Nothing is deleted before the handler has returned: an implicit commit can cost a
+ * repeat, never a message.
+ *
+ * <p>The connection handed to the work refuses what would end the transaction (commit, rollback,
+ * close, autocommit, transaction statements and DDL in SQL text) with {@code PH-TX-01..05}, and any
+ * SQL error, swallowed or not, makes the unit roll back.
+ */
+public interface Transactions {
+
+  /**
+   * Runs one unit.
+   *
+   * @param deliveries sorted by handler and seq; one, unless the handler shares commits
+   * @return the deliveries that were completed; the others were not ours to run
+   * @throws WorkFailedException if the work threw or misused the connection; all is rolled back
+   * @throws StoreException if the database failed, a deadlock included; all is rolled back, or for
+   *     {@link StoreException.Kind#UNKNOWN} nobody can say until the rows are read again
+   */
+  Set<Delivery> run(List<Delivery> deliveries, Work work) throws WorkFailedException;
+
+  /** The handler's part of a unit. */
+  @FunctionalInterface
+  interface Work {
+    void run(Delivery delivery, Connection connection) throws Exception;
+  }
+
+  /** The work of one delivery ended with an exception; the unit was rolled back. */
+  final class WorkFailedException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    private final transient Delivery delivery;
+
+    public WorkFailedException(Delivery delivery, Throwable cause) {
+      super(cause);
+      this.delivery = delivery;
+    }
+
+    /** Whose work it was. */
+    public Delivery delivery() {
+      return delivery;
+    }
+  }
+}
