@@ -1,0 +1,132 @@
+package dev.pigeonhole.support;
+
+import java.nio.file.Path;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A real PostgreSQL with the durability of production. The version is the one on the class path;
+ * {@code -Dpigeonhole.postgres=14} makes Maven put the oldest supported one there.
+ */
+public final class PostgresServer extends LocalServer {
+
+  private static @Nullable PostgresServer shared;
+
+  private final Path binaries;
+  private final Unprivileged unprivileged;
+
+  private PostgresServer(Unprivileged unprivileged) {
+    // SIGINT is the fast shutdown, SIGQUIT the immediate one that takes the backends along.
+    super("pg", Signal.INT, Signal.QUIT);
+    this.binaries = PostgresBinaries.home();
+    this.unprivileged = unprivileged;
+  }
+
+  /** The one server of this JVM, started at the first call; closing it has no effect. */
+  public static synchronized PostgresServer shared() {
+    if (shared == null) {
+      shared = start();
+      shared.keep();
+    }
+    return shared;
+  }
+
+  /** A server for tests that crash it, pause it or change its settings. */
+  public static PostgresServer start() {
+    return start(Unprivileged.here());
+  }
+
+  static PostgresServer start(Unprivileged unprivileged) {
+    PostgresServer server = new PostgresServer(unprivileged);
+    server.initialiseAndLaunch();
+    server.checkVersion();
+    return server;
+  }
+
+  @Override
+  void initialise() {
+    unprivileged.own(home());
+    runToEnd(
+        unprivileged.command(
+            binaries.resolve("bin/initdb").toString(),
+            "--pgdata=" + data(),
+            "--username=" + user(),
+            "--auth=trust",
+            "--encoding=UTF8",
+            "--no-locale",
+            // Only the empty cluster is not flushed; everything a test writes later is.
+            "--no-sync"));
+  }
+
+  @Override
+  List<String> command() {
+    return unprivileged.command(
+        binaries.resolve("bin/postgres").toString(),
+        "-D" + data(),
+        "-p" + port(),
+        "-clisten_addresses=127.0.0.1",
+        "-cunix_socket_directories=",
+        "-cmax_connections=200",
+        // The defaults, said aloud: a test of durability on a lax server proves nothing.
+        "-cfsync=on",
+        "-cfull_page_writes=on",
+        "-csynchronous_commit=on");
+  }
+
+  private void checkVersion() {
+    String wanted = System.getProperty("pigeonhole.postgres", "");
+    String found = version();
+    if (!wanted.isEmpty() && !found.startsWith(wanted + ".")) {
+      close();
+      throw new IllegalStateException(
+          "pigeonhole.postgres asks for %s, but the class path holds PostgreSQL %s"
+              .formatted(wanted, found));
+    }
+  }
+
+  @Override
+  public DatabaseKind kind() {
+    return DatabaseKind.POSTGRES;
+  }
+
+  @Override
+  public String version() {
+    return setting("server_version");
+  }
+
+  @Override
+  public String setting(String name) {
+    return ask("SHOW " + name, 1);
+  }
+
+  @Override
+  public String jdbcUrl() {
+    return "jdbc:postgresql://127.0.0.1:" + port() + "/postgres";
+  }
+
+  @Override
+  String jdbcUrl(String schema) {
+    return jdbcUrl() + "?currentSchema=" + schema;
+  }
+
+  @Override
+  String createSchema(String schema) {
+    return "CREATE SCHEMA " + schema;
+  }
+
+  @Override
+  String dropSchema(String schema) {
+    return "DROP SCHEMA " + schema + " CASCADE";
+  }
+
+  @Override
+  public String user() {
+    return "postgres";
+  }
+
+  /** The server trusts everybody on the loopback interface, whatever the password. */
+  @Override
+  public String password() {
+    return "postgres";
+  }
+}
