@@ -175,9 +175,8 @@ public final class Dispatcher {
     giveBackWhatIsIdle();
   }
 
-  /** Whether nothing is queued, running or unsettled here. */
-  boolean idle() {
-    return open.size() == 0 && mail.isEmpty();
+  boolean hasMail() {
+    return !mail.isEmpty();
   }
 
   /** Looks at everything at once: used when driven by hand. */

@@ -190,14 +190,19 @@ public final class Engine {
 
   // ---- driven by hand
 
-  /** Runs everything that is due on the calling thread. */
+  /** Runs everything that is due on the calling thread, until a look finds nothing more to do. */
   public void drain() throws InterruptedException {
-    dispatcher.lookNow();
-    do {
+    boolean progress = true;
+    while (progress) {
+      node.beatIfDue();
+      int before = attempts.get();
+      dispatcher.lookNow();
       dispatcher.turn(false);
+      boolean settling = settlesWaiting();
       settler.flushAll();
       dispatcher.turn(false);
-    } while (!dispatcher.idle() || settlesWaiting());
+      progress = settling || attempts.get() > before || dispatcher.hasMail();
+    }
   }
 
   /** How many attempts have begun. */

@@ -124,11 +124,18 @@ public final class Node {
 
   /** Beats when it is time, and looks for cells that became free in between. */
   public void tick() {
-    if (System.nanoTime() - nextBeatNanos >= 0) {
-      beat();
-    } else if (!stopping) {
+    if (!beatIfDue() && !stopping) {
       share(false);
     }
+  }
+
+  /** Beats when it is time; answers whether it was. */
+  public boolean beatIfDue() {
+    if (System.nanoTime() - nextBeatNanos < 0) {
+      return false;
+    }
+    beat();
+    return true;
   }
 
   /** How long until the next tick is useful. */
