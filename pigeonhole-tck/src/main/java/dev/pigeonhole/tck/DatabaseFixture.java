@@ -48,6 +48,7 @@ abstract class DatabaseFixture extends StoreFixture {
   void run(String sql) throws SQLException {
     try (Connection connection = dataSource().getConnection();
         Statement statement = connection.createStatement()) {
+      connection.setAutoCommit(true);
       statement.execute(sql);
     }
   }
