@@ -6,6 +6,7 @@ import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.StoredMessage;
 import java.text.Normalizer;
 import java.util.List;
 import java.util.stream.Stream;
@@ -130,15 +131,15 @@ abstract class IdentityContract extends StoreFixture {
     for (int i = 0; i < refs.length; i++) {
       AcceptResult again = accept(batch.get(i));
       assertThat(asKnown(again).seq()).as("%s again", refs[i]).isEqualTo(seqs.get(i));
-      var loaded = load(seqs.get(i));
-      assertThat(ref(loaded.source(), loaded.id())).isEqualTo(refs[i]);
+      MessageRef loaded = ref(load(seqs.get(i)));
+      assertThat(loaded).isEqualTo(refs[i]);
       assertThat(store.admin().find(refs[i].source(), refs[i].id(), a.family()))
           .as("view of %s", refs[i])
-          .hasValueSatisfying(view -> assertThat(view.message()).isEqualTo(ref(loaded)));
+          .hasValueSatisfying(view -> assertThat(view.message()).isEqualTo(loaded));
     }
   }
 
-  private static MessageRef ref(dev.pigeonhole.store.StoredMessage message) {
+  private static MessageRef ref(StoredMessage message) {
     return new MessageRef(message.source(), message.id());
   }
 }

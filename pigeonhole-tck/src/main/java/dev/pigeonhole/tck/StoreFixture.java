@@ -19,8 +19,6 @@ import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoredMessage;
 import dev.pigeonhole.testkit.TestClock;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
@@ -139,7 +137,7 @@ abstract class StoreFixture {
 
   /** Everything of the handler that could run now. */
   List<Delivery> ready(HandlerId handler) {
-    return Stream.concat(fresh(handler).stream(), due(handler).stream()).toList();
+    return concat(fresh(handler), due(handler));
   }
 
   /** The delivery of this message, which must be ready to run. */
@@ -226,10 +224,7 @@ abstract class StoreFixture {
     return value;
   }
 
-  @SafeVarargs
-  static <T> List<T> concat(List<? extends T>... lists) {
-    List<T> all = new ArrayList<>();
-    Arrays.stream(lists).forEach(all::addAll);
-    return all;
+  static <T> List<T> concat(List<T> first, List<T> second) {
+    return Stream.concat(first.stream(), second.stream()).toList();
   }
 }

@@ -91,6 +91,20 @@ class CrashPlanTest {
   }
 
   @Test
+  void anInterruptedThreadDoesNotWaitForALatch() throws InterruptedException {
+    Latch latch = new Latch();
+    CrashPlan.at(POINT).blocking(latch);
+    Thread held = new Thread(() -> CrashPoints.reach(POINT));
+    held.start();
+    latch.awaitReached();
+
+    held.interrupt();
+    held.join(30_000);
+
+    assertThat(held.isAlive()).isFalse();
+  }
+
+  @Test
   void aDelayLastsAtLeastThatLong() {
     CrashPlan.at(POINT).delay(Duration.ofMillis(20));
 
