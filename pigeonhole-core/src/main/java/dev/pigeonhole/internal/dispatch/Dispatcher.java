@@ -74,6 +74,10 @@ public final class Dispatcher {
   private final LinkedBlockingQueue<Runnable> mail = new LinkedBlockingQueue<>();
 
   private final Map<Cell, CellState> cells = new LinkedHashMap<>();
+
+  /** Where each open row was counted: a cell can be lost and taken anew while a row still runs. */
+  private final Map<Delivery, CellState> homes = new HashMap<>();
+
   private final List<Delivery> suspects = new ArrayList<>();
   private final Set<CellState> probationOver = new HashSet<>();
 
@@ -141,7 +145,12 @@ public final class Dispatcher {
   /** Starts nothing from now on; queued work is dropped. */
   void stop() {
     stopped = true;
-    post(this::dropEverything);
+    post(
+        () -> {
+          dropEverything();
+          cells.values().forEach(cell -> cell.leaving = true);
+          ownedChanged();
+        });
   }
 
   // ---- the dispatcher's thread from here on
@@ -163,9 +172,7 @@ public final class Dispatcher {
       giveBackWhatIsIdle();
       return;
     }
-    for (List<Delivery> rows : reads.turn(System.nanoTime())) {
-      take(rows);
-    }
+    reads.turn(System.nanoTime(), this::take);
     if (reads.sweptNow()) {
       lookAgainAtWaitingKeys();
     }
@@ -186,7 +193,6 @@ public final class Dispatcher {
 
   /** Begins anew after a failure of its own: only what slots have begun is remembered. */
   void reset() {
-    mail.clear();
     dropEverything();
     for (CellState cell : cells.values()) {
       cell.cursor = 0;
@@ -281,12 +287,29 @@ public final class Dispatcher {
         ordered.add(row);
       }
     }
-    if (!ordered.isEmpty()) {
+    if (ordered.isEmpty()) {
+      return;
+    }
+    try {
       order(ordered);
+    } catch (RuntimeException e) {
+      ordered.forEach(this::forgetUnordered);
+      throw e;
     }
   }
 
-  private static void opened(CellState cell, Delivery row) {
+  /** The store failed before the row found its place in its key: it is read again. */
+  private void forgetUnordered(Delivery row) {
+    KeyLine key = line(row.cell()).keys.get(hash(row));
+    if (key == null || !key.members.containsKey(row.seq())) {
+      open.dropped(row);
+      closed(row);
+      reads.sweepSoon();
+    }
+  }
+
+  private void opened(CellState cell, Delivery row) {
+    homes.put(row, cell);
     cell.open++;
     if (row.late()) {
       cell.late++;
@@ -294,7 +317,7 @@ public final class Dispatcher {
   }
 
   private void closed(Delivery row) {
-    CellState cell = cells.get(row.cell());
+    CellState cell = homes.remove(row);
     if (cell != null) {
       cell.open--;
       if (row.late()) {
@@ -475,8 +498,18 @@ public final class Dispatcher {
     if (rows.isEmpty()) {
       return;
     }
-    List<Delivery> marked = markIfOnProbation(rows);
-    for (Work work : works(marked, false)) {
+    List<Work> works;
+    try {
+      works = works(markIfOnProbation(rows), false);
+    } catch (RuntimeException e) {
+      for (Delivery row : rows) {
+        if (homes.containsKey(row)) {
+          line(row.cell()).ready.add(row);
+        }
+      }
+      throw e;
+    }
+    for (Work work : works) {
       line(work.delivery().cell()).enqueue(work);
     }
     distinctLines.forEach(HandlerLine::wakeWorkers);
@@ -566,12 +599,18 @@ public final class Dispatcher {
       return;
     }
     alone = row;
-    if (store.mark(List.of(row), node.incarnation(), true).contains(row)) {
-      gone(row);
-      return;
-    }
-    for (Work work : works(List.of(row), true)) {
-      line(row.cell()).runAlone(work);
+    try {
+      if (store.mark(List.of(row), node.incarnation(), true).contains(row)) {
+        gone(row);
+        return;
+      }
+      for (Work work : works(List.of(row), true)) {
+        line(row.cell()).runAlone(work);
+      }
+    } catch (RuntimeException e) {
+      alone = null;
+      suspects.add(row);
+      throw e;
     }
   }
 
@@ -592,8 +631,14 @@ public final class Dispatcher {
   // ---- what came of it
 
   void settled(List<Settled> results) {
-    for (Settled result : results) {
-      settled(result);
+    for (int i = 0; i < results.size(); i++) {
+      try {
+        settled(results.get(i));
+      } catch (RuntimeException e) {
+        List<Settled> rest = results.subList(i + 1, results.size());
+        post(() -> settled(rest));
+        throw e;
+      }
     }
     reads.roomMade();
   }
