@@ -15,7 +15,7 @@ public final class Ports {
    * so whoever starts a server on it has to be ready to ask again.
    */
   public static int free() {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return socket.getLocalPort();
     } catch (IOException e) {
       throw new UncheckedIOException("No free port on the loopback interface", e);

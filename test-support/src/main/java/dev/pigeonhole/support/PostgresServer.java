@@ -80,8 +80,7 @@ public final class PostgresServer implements DatabaseServer {
             "--no-sync");
     try {
       Process process = new ProcessBuilder(initdb).redirectErrorStream(true).start();
-      String output =
-          new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
       if (process.waitFor() != 0) {
         throw new IllegalStateException("initdb failed:\n" + output);
       }

@@ -7,34 +7,36 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Stream;
 
 /**
- * Where data directories and unpacked binaries live: one directory per user below {@code
- * java.io.tmpdir}, with short names, because the path of a Unix socket ends at 107 bytes.
+ * Where data directories and unpacked binaries live. The former are below {@code java.io.tmpdir},
+ * which Maven points into {@code target}. The latter are large and the same for every module, so
+ * they stay in the temporary directory of the machine, one directory per user.
  */
 final class Scratch {
-
-  private static final Path ROOT =
-      Path.of(System.getProperty("java.io.tmpdir"), "pigeonhole-" + System.getProperty("user.name"));
 
   private Scratch() {}
 
   /** A fresh directory that only its creator uses and deletes. */
   static Path directory(String prefix) {
     try {
-      return Files.createTempDirectory(Files.createDirectories(ROOT.resolve("run")), prefix + "-");
+      Path parent = Files.createDirectories(Path.of(System.getProperty("java.io.tmpdir")));
+      return Files.createTempDirectory(parent.toAbsolutePath(), "pigeonhole-" + prefix + "-");
     } catch (IOException e) {
-      throw new UncheckedIOException("Cannot create a directory below " + ROOT, e);
+      throw new UncheckedIOException("Cannot create a temporary directory", e);
     }
   }
 
   /** Shared by all JVMs of this user, and kept. */
   static Path cache() {
+    Path machine = Path.of(Objects.requireNonNullElse(System.getenv("TMPDIR"), "/tmp"));
+    Path cache = machine.resolve("pigeonhole-cache-" + System.getProperty("user.name"));
     try {
-      return Files.createDirectories(ROOT.resolve("cache"));
+      return Files.createDirectories(cache);
     } catch (IOException e) {
-      throw new UncheckedIOException("Cannot create a directory below " + ROOT, e);
+      throw new UncheckedIOException("Cannot create " + cache, e);
     }
   }
 

@@ -51,8 +51,8 @@ public final class TestDatabase implements AutoCloseable {
   }
 
   /**
-   * The view of another process on a database: a child JVM gets URL, user and password as arguments.
-   * Closing it drops nothing.
+   * The view of another process on a database: a child JVM gets URL, user and password as
+   * arguments. Closing it drops nothing.
    */
   public static TestDatabase attach(String jdbcUrl, String user, String password) {
     return new TestDatabase(jdbcUrl, user, password, "", () -> {});

@@ -8,20 +8,20 @@ import java.util.List;
 /** PostgreSQL refuses to run as root; these are the ways to run it all the same. */
 enum Unprivileged {
   /** We are not root. */
-  SAME_USER(List.of()),
+  SAME_USER(""),
 
   /**
    * In a user namespace without a mapping, root is nobody inside, yet still owns its files. Nothing
    * has to change hands, but the container may forbid new namespaces.
    */
-  USER_NAMESPACE(List.of("unshare", "-U")),
+  USER_NAMESPACE("unshare -U"),
 
   /** Really somebody else, who must own the data directory. */
-  NOBODY(List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"));
+  NOBODY("setpriv --reuid=65534 --regid=65534 --clear-groups");
 
-  private final List<String> prefix;
+  private final String prefix;
 
-  Unprivileged(List<String> prefix) {
+  Unprivileged(String prefix) {
     this.prefix = prefix;
   }
 
@@ -33,7 +33,10 @@ enum Unprivileged {
   }
 
   List<String> command(String... command) {
-    List<String> whole = new ArrayList<>(prefix);
+    List<String> whole = new ArrayList<>();
+    if (!prefix.isEmpty()) {
+      whole.addAll(List.of(prefix.split(" ")));
+    }
     whole.addAll(List.of(command));
     return whole;
   }

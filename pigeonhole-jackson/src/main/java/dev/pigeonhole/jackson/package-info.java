@@ -1,0 +1,5 @@
+/** Reads and writes payloads as JSON. */
+@NullMarked
+package dev.pigeonhole.jackson;
+
+import org.jspecify.annotations.NullMarked;
