@@ -1,0 +1,48 @@
+package dev.pigeonhole.support;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs what is left to clean up when the JVM ends, by Ctrl-C too, youngest first: a child process
+ * goes before the server that it talks to.
+ */
+final class AtExit {
+
+  private static final Deque<Runnable> ACTIONS = new ArrayDeque<>();
+
+  static {
+    Runtime.getRuntime().addShutdownHook(new Thread(AtExit::runAll, "test-support-at-exit"));
+  }
+
+  private AtExit() {}
+
+  static void add(Runnable action) {
+    synchronized (ACTIONS) {
+      ACTIONS.push(action);
+    }
+  }
+
+  static void remove(Runnable action) {
+    synchronized (ACTIONS) {
+      ACTIONS.remove(action);
+    }
+  }
+
+  private static void runAll() {
+    for (Runnable action = next(); action != null; action = next()) {
+      try {
+        action.run();
+      } catch (RuntimeException | AssertionError e) {
+        System.err.println("Cleaning up failed: " + e);
+      }
+    }
+  }
+
+  private static @Nullable Runnable next() {
+    synchronized (ACTIONS) {
+      return ACTIONS.poll();
+    }
+  }
+}

@@ -1,0 +1,223 @@
+package dev.pigeonhole.support;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.ResultSetMetaData;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import javax.sql.DataSource;
+import org.h2.jdbcx.JdbcDataSource;
+import org.jspecify.annotations.Nullable;
+import org.mariadb.jdbc.MariaDbDataSource;
+import org.postgresql.ds.PGSimpleDataSource;
+
+/**
+ * An empty database, or schema, for one test. Closing it closes its pools and drops it with
+ * everything inside.
+ */
+public final class TestDatabase implements AutoCloseable {
+
+  /** How a database disappears; it may fail when the server is down, and nobody minds. */
+  @FunctionalInterface
+  interface Drop {
+    void run() throws SQLException;
+  }
+
+  private final DatabaseKind kind;
+  private final String jdbcUrl;
+  private final String user;
+  private final String password;
+  private final String schema;
+  private final Drop drop;
+  private final DataSource dataSource;
+  private final List<HikariDataSource> pools = new CopyOnWriteArrayList<>();
+
+  TestDatabase(String jdbcUrl, String user, String password, String schema, Drop drop) {
+    this.kind = DatabaseKind.of(jdbcUrl);
+    this.jdbcUrl = jdbcUrl;
+    this.user = user;
+    this.password = password;
+    this.schema = schema;
+    this.drop = drop;
+    this.dataSource = plainDataSource(kind, jdbcUrl, user, password);
+  }
+
+  /**
+   * The view of another process on a database: a child JVM gets URL, user and password as
+   * arguments. Closing it drops nothing.
+   */
+  public static TestDatabase attach(String jdbcUrl, String user, String password) {
+    return new TestDatabase(jdbcUrl, user, password, "", () -> {});
+  }
+
+  /** The same database with one more parameter in the URL; closing it drops nothing. */
+  public TestDatabase with(String parameter, String value) {
+    String separator = kind == DatabaseKind.H2 ? ";" : jdbcUrl.contains("?") ? "&" : "?";
+    return view(jdbcUrl + separator + parameter + "=" + value);
+  }
+
+  /** The same database reached through another port, that of a proxy; closing it drops nothing. */
+  public TestDatabase throughPort(int port) {
+    return view(jdbcUrl.replaceFirst("127\\.0\\.0\\.1:\\d+", "127.0.0.1:" + port));
+  }
+
+  private TestDatabase view(String url) {
+    return new TestDatabase(url, user, password, schema, () -> {});
+  }
+
+  public DatabaseKind kind() {
+    return kind;
+  }
+
+  public String jdbcUrl() {
+    return jdbcUrl;
+  }
+
+  public String user() {
+    return user;
+  }
+
+  public String password() {
+    return password;
+  }
+
+  /** The schema of PostgreSQL, the database of MariaDB, the file or memory name of H2. */
+  public String schema() {
+    return schema;
+  }
+
+  /** Opens a new connection each time; nothing is pooled. */
+  public DataSource dataSource() {
+    return dataSource;
+  }
+
+  /** A new pool of exactly this size, closed together with the database. */
+  public HikariDataSource pool(int size) {
+    HikariConfig config = new HikariConfig();
+    config.setDataSource(dataSource);
+    config.setMaximumPoolSize(size);
+    config.setMinimumIdle(size);
+    config.setPoolName(kind.name().toLowerCase(Locale.ROOT) + "-" + schema);
+    HikariDataSource pool = new HikariDataSource(config);
+    pools.add(pool);
+    return pool;
+  }
+
+  /** Runs one statement and commits it. */
+  public void execute(String sql, @Nullable Object... args) {
+    run(sql, args, PreparedStatement::execute);
+  }
+
+  /** The first column of the first row as a number, as in {@code SELECT count(*)}. */
+  public long count(String sql, @Nullable Object... args) {
+    return run(
+        sql,
+        args,
+        statement -> {
+          try (ResultSet result = statement.executeQuery()) {
+            if (!result.next()) {
+              throw new AssertionError("No row: " + sql);
+            }
+            return result.getLong(1);
+          }
+        });
+  }
+
+  /** All rows, each with its column labels in lower case and in the order of the query. */
+  public List<Map<String, @Nullable Object>> rows(String sql, @Nullable Object... args) {
+    return run(
+        sql,
+        args,
+        statement -> {
+          try (ResultSet result = statement.executeQuery()) {
+            return rowsOf(result);
+          }
+        });
+  }
+
+  private static List<Map<String, @Nullable Object>> rowsOf(ResultSet result) throws SQLException {
+    ResultSetMetaData columns = result.getMetaData();
+    List<Map<String, @Nullable Object>> rows = new ArrayList<>();
+    while (result.next()) {
+      Map<String, @Nullable Object> row = new LinkedHashMap<>();
+      for (int i = 1; i <= columns.getColumnCount(); i++) {
+        row.put(columns.getColumnLabel(i).toLowerCase(Locale.ROOT), result.getObject(i));
+      }
+      rows.add(row);
+    }
+    return rows;
+  }
+
+  private <T> T run(String sql, @Nullable Object[] args, Work<T> work) {
+    try (Connection connection = dataSource.getConnection();
+        PreparedStatement statement = connection.prepareStatement(sql)) {
+      for (int i = 0; i < args.length; i++) {
+        statement.setObject(i + 1, args[i]);
+      }
+      return work.on(statement);
+    } catch (SQLException e) {
+      throw new IllegalStateException("Failed: " + sql, e);
+    }
+  }
+
+  @Override
+  public void close() {
+    pools.forEach(HikariDataSource::close);
+    pools.clear();
+    try {
+      drop.run();
+    } catch (SQLException e) {
+      // A test may end with its server down; the data goes away with the server.
+    }
+  }
+
+  /** Names the database in the titles of parameterised tests. */
+  @Override
+  public String toString() {
+    return kind + " " + schema;
+  }
+
+  static DataSource plainDataSource(
+      DatabaseKind kind, String jdbcUrl, String user, String password) {
+    try {
+      switch (kind) {
+        case POSTGRES -> {
+          PGSimpleDataSource postgres = new PGSimpleDataSource();
+          postgres.setURL(jdbcUrl);
+          postgres.setUser(user);
+          postgres.setPassword(password);
+          return postgres;
+        }
+        case MARIADB -> {
+          MariaDbDataSource mariaDb = new MariaDbDataSource(jdbcUrl);
+          mariaDb.setUser(user);
+          mariaDb.setPassword(password);
+          return mariaDb;
+        }
+        case H2 -> {
+          JdbcDataSource h2 = new JdbcDataSource();
+          h2.setURL(jdbcUrl);
+          h2.setUser(user);
+          h2.setPassword(password);
+          return h2;
+        }
+      }
+      throw new AssertionError(kind);
+    } catch (SQLException e) {
+      throw new IllegalArgumentException("Not a usable URL: " + jdbcUrl, e);
+    }
+  }
+
+  @FunctionalInterface
+  private interface Work<T> {
+    T on(PreparedStatement statement) throws SQLException;
+  }
+}
