@@ -13,7 +13,13 @@ public interface DatabaseServer extends AutoCloseable {
   /** The version that the server reports, for example {@code 18.6}. */
   String version();
 
+  /** What the running server says about one of its settings. */
+  String setting(String name);
+
   int port();
+
+  /** The process of the server; on PostgreSQL the parent of all the others. */
+  long pid();
 
   /** Leads to the maintenance database; tests work in an {@link #emptySchema()}. */
   String jdbcUrl();
@@ -42,7 +48,7 @@ public interface DatabaseServer extends AutoCloseable {
 
   void resume();
 
-  /** Kills the server and deletes its data. */
+  /** Kills the server and deletes its data, unless it is the shared one. */
   @Override
   void close();
 }

@@ -74,7 +74,11 @@ final class ServerProcess {
       BufferedReader answers =
           new BufferedReader(
               new InputStreamReader(watchdog.getInputStream(), StandardCharsets.US_ASCII));
-      return new ServerProcess(watchdog, home, Long.parseLong(answers.readLine()));
+      String pid = answers.readLine();
+      if (pid == null) {
+        throw new IllegalStateException("The watchdog of " + command.get(0) + " did not start");
+      }
+      return new ServerProcess(watchdog, home, Long.parseLong(pid));
     } catch (IOException e) {
       throw new UncheckedIOException("Cannot start " + command.get(0), e);
     }
@@ -152,7 +156,7 @@ final class ServerProcess {
   }
 
   /** A zombie counts as gone. {@link ProcessHandle#isAlive} says that it lives. */
-  private static boolean isGone(long pid) {
+  static boolean isGone(long pid) {
     try {
       String stat = Files.readString(Path.of("/proc/" + pid + "/stat"));
       char state = stat.charAt(stat.lastIndexOf(')') + 2);

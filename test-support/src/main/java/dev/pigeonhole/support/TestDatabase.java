@@ -64,9 +64,9 @@ public final class TestDatabase implements AutoCloseable {
     return view(jdbcUrl + separator + parameter + "=" + value);
   }
 
-  /** The same database reached through another port, that of a proxy; closing it drops nothing. */
-  public TestDatabase throughPort(int port) {
-    return view(jdbcUrl.replaceFirst("127\\.0\\.0\\.1:\\d+", "127.0.0.1:" + port));
+  /** The same database reached through a proxy to its server; closing it drops nothing. */
+  public TestDatabase through(FaultProxy proxy) {
+    return view(jdbcUrl.replaceFirst("127\\.0\\.0\\.1:\\d+", "127.0.0.1:" + proxy.port()));
   }
 
   private TestDatabase view(String url) {
