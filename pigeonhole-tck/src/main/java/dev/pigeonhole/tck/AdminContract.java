@@ -1,0 +1,265 @@
+package dev.pigeonhole.tck;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.admin.DeliveryView;
+import dev.pigeonhole.admin.HandlerCounts;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.Outcome;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What operators see and change. */
+abstract class AdminContract extends StoreFixture {
+  private HandlerId a;
+  private HandlerId b;
+
+  AdminContract(InboxStoreContract contract) {
+    super(contract);
+  }
+
+  @BeforeEach
+  void registerHandlers() {
+    a = handler("a");
+    b = handler("b");
+  }
+
+  @Test
+  void countsTellWhereTheDeliveriesOfEachKeyStand() {
+    delivered("pending-1", a);
+    delivered("pending-2", a);
+    settle(delivered("scheduled", a), failedFor(Duration.ofHours(1)));
+    settle(delivered("blocked", a), blocked());
+    for (int i = 0; i < 3; i++) {
+      settle(delivered("completed-" + i, a), completed());
+    }
+    settle(delivered("poisoned", a), poisoned());
+    settle(delivered("of-b", b), completed());
+
+    assertThat(counts("a")).isEqualTo(new HandlerCounts("a", 2, 1, 1, 3, 1));
+    assertThat(counts("a").open()).isEqualTo(4);
+    assertThat(counts("b")).isEqualTo(new HandlerCounts("b", 0, 0, 0, 1, 0));
+    assertThat(store.admin().messages()).isEqualTo(9);
+  }
+
+  @Test
+  void countsTellExactKeysApart() {
+    delivered("old", a);
+    HandlerId renamed = family("a2", "a").get(0);
+    delivered("new", renamed);
+
+    assertThat(counts("a").open()).isEqualTo(1);
+    assertThat(counts("a2").open()).isEqualTo(1);
+  }
+
+  @Test
+  void anEmptyStoreCountsNothing() {
+    assertThat(counts("a")).isEqualTo(new HandlerCounts("a", 0, 0, 0, 0, 0));
+    assertThat(store.admin().messages()).isZero();
+    assertThat(store.admin().poisoned(null, 10)).isEmpty();
+  }
+
+  @Test
+  void aFreshDeliveryIsPending() {
+    delivered("m", a);
+    DeliveryView view = view("m", a);
+
+    assertThat(view.message()).isEqualTo(new MessageRef(SOURCE, "m"));
+    assertThat(view.handler()).isEqualTo("a");
+    assertThat(view.state()).isEqualTo(DeliveryState.PENDING);
+    assertThat(view.receivedAt()).isEqualTo(clock.now());
+    assertThat(view.due()).isEmpty();
+    assertThat(view.ended()).isEmpty();
+    assertThat(view.lastFailure()).isEmpty();
+  }
+
+  @Test
+  void nothingIsFoundWhereNothingIs() {
+    delivered("m", a);
+
+    assertThat(store.admin().find(SOURCE, "other", a.family())).isEmpty();
+    assertThat(store.admin().find("other", "m", a.family())).isEmpty();
+    assertThat(store.admin().find(SOURCE, "M", a.family())).isEmpty();
+    assertThat(store.admin().find(SOURCE, "m", b.family())).isEmpty();
+  }
+
+  @Test
+  void poisonedDeliveriesAreListedNewestFirst() {
+    Stream.of("first", "second", "third")
+        .forEach(
+            id -> {
+              Delivery delivery = delivered(id, a);
+              clock.advance(Duration.ofSeconds(1));
+              settle(delivery, new Outcome.Poisoned(failure(id), true));
+            });
+    Delivery ofB = delivered("of-b", b);
+    clock.advance(Duration.ofSeconds(1));
+    settle(ofB, poisoned());
+
+    assertThat(ids(store.admin().poisoned(null, 10)))
+        .containsExactly("of-b", "third", "second", "first");
+    assertThat(ids(store.admin().poisoned(a.family(), 2))).containsExactly("third", "second");
+    assertThat(ids(store.admin().poisoned(b.family(), 10))).containsExactly("of-b");
+    assertThat(store.admin().poisoned(a.family(), 1)).singleElement().isEqualTo(view("third", a));
+  }
+
+  @Test
+  void theNewestIsWhatWasPoisonedLastWhateverItsNumber() {
+    Delivery first = delivered("first", a);
+    Delivery second = delivered("second", a);
+    clock.advance(Duration.ofSeconds(1));
+    settle(second, poisoned());
+    clock.advance(Duration.ofSeconds(1));
+    settle(first, poisoned());
+
+    assertThat(ids(store.admin().poisoned(null, 10))).containsExactly("first", "second");
+  }
+
+  @Test
+  void b74_aRetriedDeliveryIsDueNowAndStartsFromNothing() {
+    Delivery delivery = failed(delivered("m", a), a, 4);
+    settle(delivery, poisoned());
+    clock.advance(Duration.ofHours(1));
+
+    assertThat(retry("m")).isTrue();
+
+    Delivery again = ready(a, delivery.seq());
+    assertThat(again.failures()).isZero();
+    assertThat(again.crashes()).isZero();
+    assertThat(again.mark()).isZero();
+    assertThat(again.attempt()).isEqualTo(1);
+    assertThat(again.version()).isGreaterThan(delivery.version());
+    assertThat(again.keyId()).isEqualTo(a.keyId());
+    assertThat(view("m", a).state()).isIn(DeliveryState.PENDING, DeliveryState.SCHEDULED);
+    assertThat(store.admin().poisoned(null, 10)).isEmpty();
+    assertThat(counts("a").open()).isEqualTo(1);
+    settle(again, completed());
+  }
+
+  @Test
+  void aDeliveryPoisonedForItsCrashesIsRetriedWithoutThem() {
+    Delivery delivery = delivered("m", a);
+    store.deliveries().mark(List.of(delivery), 7, true);
+    settle(ready(a, delivery.seq()), new Outcome.Poisoned(failure("crashed"), false));
+    assertThat(view("m", a).crashes()).isEqualTo(1);
+
+    retry("m");
+
+    assertThat(ready(a, delivery.seq()).crashes()).isZero();
+    assertThat(ready(a, delivery.seq()).mark()).isZero();
+  }
+
+  @Test
+  void clm11_onlyTheFirstRetryHits() {
+    settle(delivered("m", a), poisoned());
+
+    assertThat(retry("m")).isTrue();
+    assertThat(retry("m")).isFalse();
+    assertThat(ready(a)).hasSize(1);
+  }
+
+  @Test
+  void whatIsNotPoisonedIsNotRetried() {
+    delivered("pending", a);
+    settle(delivered("scheduled", a), failedFor(Duration.ofHours(1)));
+    settle(delivered("completed", a), completed());
+
+    for (String id : List.of("pending", "scheduled", "completed", "missing")) {
+      assertThat(retry(id)).as(id).isFalse();
+    }
+    assertThat(view("completed", a).state()).isEqualTo(DeliveryState.COMPLETED);
+    assertThat(view("scheduled", a).state()).isEqualTo(DeliveryState.SCHEDULED);
+  }
+
+  @Test
+  void aRetryHitsOneHandlerOnly() {
+    long seq = stored(message("m").to(a, b).build());
+    settle(ready(a, seq), poisoned());
+    settle(ready(b, seq), poisoned());
+
+    assertThat(retry("m")).isTrue();
+    assertThat(view("m", b).state()).isEqualTo(DeliveryState.POISONED);
+  }
+
+  @Test
+  void aDeliveryCanBePoisonedAndRetriedAgainAndAgain() {
+    Delivery delivery = delivered("m", a);
+    for (int i = 0; i < 3; i++) {
+      settle(delivery, poisoned());
+      assertThat(view("m", a).failures()).isEqualTo(1);
+      assertThat(retry("m")).isTrue();
+      delivery = ready(a, delivery.seq());
+    }
+    settle(delivery, completed());
+    assertThat(view("m", a).failures()).isZero();
+  }
+
+  @Test
+  void aRetryReleasesWhatIsBlockedBehindItInItsKey() {
+    Delivery head = ordered("head", "k");
+    Delivery second = ordered("second", "k");
+    Delivery third = ordered("third", "k");
+    Delivery otherKey = ordered("other", "other");
+    settle(head, poisoned());
+    settle(second, blocked());
+    settle(third, blocked());
+    settle(otherKey, blocked());
+
+    assertThat(retry("head")).isTrue();
+
+    assertThat(ready(a))
+        .extracting(Delivery::seq)
+        .containsExactlyInAnyOrder(head.seq(), second.seq(), third.seq());
+    assertThat(view("other", a).state()).isEqualTo(DeliveryState.BLOCKED);
+    settle(ready(a, second.seq()), completed());
+    refused(second, completed());
+  }
+
+  @Test
+  void aRetryLeavesTheTimesOfOtherRowsOfTheKeyAlone() {
+    Delivery head = ordered("head", "k");
+    settle(ordered("scheduled", "k"), failedFor(Duration.ofHours(1)));
+    settle(head, poisoned());
+
+    retry("head");
+
+    assertThat(ready(a)).extracting(Delivery::seq).containsExactly(head.seq());
+    assertThat(view("scheduled", a).due()).contains(clock.now().plusSeconds(3600));
+  }
+
+  @Test
+  void anOddReasonIsNoProblem() {
+    settle(delivered("m", a), poisoned());
+
+    assertThat(
+            store
+                .admin()
+                .retry(SOURCE, "m", a.family(), "o'neill \uD83D\uDE00", "it's \"fixed\"; \\ --"))
+        .isTrue();
+  }
+
+  private boolean retry(String id) {
+    return store.admin().retry(SOURCE, id, a.family(), "ada", "fixed");
+  }
+
+  private Delivery ordered(String id, String key) {
+    return ready(a, stored(message(id).ordered(key).to(a).build()));
+  }
+
+  private HandlerCounts counts(String key) {
+    return store.admin().counts().stream()
+        .filter(counts -> counts.handler().equals(key))
+        .findFirst()
+        .orElse(new HandlerCounts(key, 0, 0, 0, 0, 0));
+  }
+
+  private static List<String> ids(List<DeliveryView> views) {
+    return views.stream().map(view -> view.message().id()).toList();
+  }
+}

@@ -1,0 +1,175 @@
+package dev.pigeonhole.tck;
+
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.InboxStore;
+import dev.pigeonhole.store.Nodes;
+import dev.pigeonhole.store.StoreSettings;
+import java.time.InstantSource;
+import java.util.Optional;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.Nested;
+
+/**
+ * What every store must do, as tests. A store proves itself by a test class that extends this one:
+ *
+ * <pre>{@code
+ * class MyStoreTest extends InboxStoreContract {
+ *   @Override
+ *   protected InboxStore store(InstantSource clock) {
+ *     return MyStore.of(anEmptyDatabase()).clock(clock);
+ *   }
+ * }
+ * }</pre>
+ *
+ * <p>The store must take every time, those of stored rows included, from the given clock: no test
+ * sleeps. A name that begins with {@code b04_} shows the numbered behaviour, one with {@code id01_}
+ * the numbered hazard, that it proves.
+ *
+ * <p>Set the system property {@code pigeonhole.size} to something else than {@code small} for
+ * longer races and more random bodies.
+ */
+public abstract class InboxStoreContract {
+
+  /** A store without any rows, on this clock. Called once for each test. */
+  protected abstract InboxStore store(InstantSource clock);
+
+  /**
+   * How the tests open the store. Override it when a pool is smaller; keep at least 4 lanes and 1
+   * MiB of payload.
+   */
+  protected StoreSettings settings() {
+    return new StoreSettings("contract", 4, 4, 1 << 20);
+  }
+
+  /**
+   * The database of the store that {@link #store} answered last, for what a handler writes and for
+   * accepting in a caller's transaction. Needed by stores that have transactions; connections must
+   * be able to see each other's commits. The tests create and drop a table {@code contract_effect}
+   * there.
+   */
+  protected Optional<DataSource> dataSource() {
+    return Optional.empty();
+  }
+
+  /**
+   * Whether only one process can open the store, so that {@link Nodes#join} declares every other
+   * node dead.
+   */
+  protected boolean oneProcessOnly() {
+    return false;
+  }
+
+  /**
+   * Gives this open delivery a receipt that it must not have, as a change of mode between two
+   * versions could leave it; a store that has no way to do so answers false and skips the test.
+   */
+  protected boolean plantReceipt(Delivery delivery) {
+    return false;
+  }
+
+  /**
+   * Makes the next message number higher than this one; a store that has no way to do so answers
+   * false and skips the tests of large numbers.
+   */
+  protected boolean continueNumbersAfter(long seq) {
+    return false;
+  }
+
+  @Nested
+  class Accepting extends AcceptContract {
+    Accepting() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
+  class Identity extends IdentityContract {
+    Identity() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
+  class Content extends ContentContract {
+    Content() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
+  class Reading extends ReadContract {
+    Reading() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
+  class Settling extends SettleContract {
+    Settling() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
+  class Ordering extends OrderContract {
+    Ordering() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
+  class Marking extends MarkContract {
+    Marking() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
+  class NodesAndCells extends NodeContract {
+    NodesAndCells() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
+  class HandlerKeys extends HandlerKeyContract {
+    HandlerKeys() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
+  class Opening extends OpenContract {
+    Opening() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
+  class Administration extends AdminContract {
+    Administration() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
+  class Racing extends ConcurrencyContract {
+    Racing() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
+  class CallersTransactions extends CallerTransactionContract {
+    CallersTransactions() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
+  class TransactionalDeliveries extends TransactionContract {
+    TransactionalDeliveries() {
+      super(InboxStoreContract.this);
+    }
+  }
+}

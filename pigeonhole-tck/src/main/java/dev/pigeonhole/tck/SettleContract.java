@@ -1,0 +1,388 @@
+package dev.pigeonhole.tck;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Failure;
+import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.admin.DeliveryView;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.Settlement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** How attempts end: which row they hit, and what they leave behind. */
+abstract class SettleContract extends StoreFixture {
+  private HandlerId a;
+  private HandlerId b;
+
+  SettleContract(InboxStoreContract contract) {
+    super(contract);
+  }
+
+  @BeforeEach
+  void registerHandlers() {
+    a = handler("a");
+    b = handler("b");
+  }
+
+  private Map<String, Outcome> outcomes() {
+    Map<String, Outcome> outcomes = new LinkedHashMap<>();
+    outcomes.put("completed", completed());
+    outcomes.put("retry", failed());
+    outcomes.put("later", laterUncounted());
+    outcomes.put("poisoned", poisoned());
+    outcomes.put("uncounted-poison", new Outcome.Poisoned(failure("never"), false));
+    outcomes.put("released", released());
+    outcomes.put("blocked", blocked());
+    return outcomes;
+  }
+
+  @Test
+  void b60_whoNamesAnAttemptFirstWinsAndEverybodyElseIsRefused() {
+    outcomes()
+        .forEach(
+            (first, outcome) -> {
+              Delivery attempt = delivered(first, a);
+              settle(attempt, outcome);
+              DeliveryView after = view(first, a);
+
+              outcomes().values().forEach(second -> refused(attempt, second));
+              assertThat(view(first, a)).as("after %s", first).isEqualTo(after);
+            });
+  }
+
+  @Test
+  void aDeliveryThatNeverWasIsRefused() {
+    Delivery real = delivered("m", a);
+    Delivery elsewhere =
+        new Delivery(cell(3, a), real.seq(), real.version(), a.keyId(), 0, 0, 0, null, 0, false);
+    Delivery ofOther =
+        new Delivery(cell(0, b), real.seq(), real.version(), b.keyId(), 0, 0, 0, null, 0, false);
+
+    outcomes().values().forEach(outcome -> refused(elsewhere, outcome));
+    outcomes().values().forEach(outcome -> refused(ofOther, outcome));
+    assertThat(fresh(a)).containsExactly(real);
+  }
+
+  @Test
+  void completionLeavesAReceipt() {
+    Delivery delivery = delivered("m", a);
+    clock.advance(Duration.ofSeconds(5));
+    settle(delivery, completed());
+
+    assertThat(ready(a)).isEmpty();
+    assertThat(store.admin().open(a.keyId())).isZero();
+    DeliveryView view = view("m", a);
+    assertThat(view.state()).isEqualTo(DeliveryState.COMPLETED);
+    assertThat(view.ended()).contains(clock.now());
+    assertThat(view.receivedAt()).isEqualTo(clock.now().minusSeconds(5));
+    assertThat(view.handler()).isEqualTo("a");
+    assertThat(view.failures()).isZero();
+    assertThat(view.lastFailure()).isEmpty();
+  }
+
+  @Test
+  void b34_aFailureIsCountedAndDueAfterItsDelay() {
+    Delivery delivery = delivered("m", a);
+    settle(delivery, failedFor(Duration.ofSeconds(2)));
+
+    assertThat(ready(a)).isEmpty();
+    DeliveryView view = view("m", a);
+    assertThat(view.state()).isEqualTo(DeliveryState.SCHEDULED);
+    assertThat(view.failures()).isEqualTo(1);
+    assertThat(view.due()).contains(clock.now().plusSeconds(2));
+    assertThat(view.ended()).isEmpty();
+
+    clock.advance(Duration.ofSeconds(2));
+    Delivery again = ready(a, delivery.seq());
+    assertThat(again.version()).isGreaterThan(delivery.version());
+    assertThat(again.failures()).isEqualTo(1);
+    assertThat(again.attempt()).isEqualTo(2);
+    assertThat(again.cell()).isEqualTo(delivery.cell());
+    assertThat(again.keyId()).isEqualTo(a.keyId());
+  }
+
+  @Test
+  void aFailureOfOneHandlerDoesNotTouchItsSibling() {
+    long seq = stored(message("m").to(a, b).build());
+    Delivery sibling = ready(b, seq);
+    settle(ready(a, seq), failed());
+
+    assertThat(fresh(b)).containsExactly(sibling);
+    settle(sibling, completed());
+    assertThat(view("m", a).failures()).isEqualTo(1);
+    assertThat(view("m", b).failures()).isZero();
+  }
+
+  @Test
+  void b50_twoFailuresThenSuccessLeaveAReceiptThatTellsOfBoth() {
+    Delivery third = failed(delivered("m", a), a, 2);
+    settle(third, completed());
+
+    DeliveryView view = view("m", a);
+    assertThat(view.state()).isEqualTo(DeliveryState.COMPLETED);
+    assertThat(view.failures()).isEqualTo(2);
+    assertThat(view.lastFailure()).isPresent();
+  }
+
+  @Test
+  void aReceiptKeepsTheReleasesToo() {
+    Delivery delivery = delivered("m", a);
+    settle(delivery, released());
+    settle(ready(a, delivery.seq()), failed());
+    settle(ready(a, delivery.seq()), released());
+    settle(ready(a, delivery.seq()), completed());
+
+    DeliveryView view = view("m", a);
+    assertThat(view.releases()).isEqualTo(2);
+    assertThat(view.failures()).isEqualTo(1);
+    assertThat(view.crashes()).isZero();
+  }
+
+  @Test
+  void aDelayWithoutAFailureCountsNone() {
+    Delivery delivery = failed(delivered("m", a), a, 1);
+    settle(delivery, new Outcome.LaterUncounted(Duration.ofSeconds(3)));
+
+    assertThat(ready(a)).isEmpty();
+    clock.advance(Duration.ofSeconds(3));
+    Delivery again = ready(a, delivery.seq());
+    assertThat(again.failures()).isEqualTo(1);
+    assertThat(again.releases()).isZero();
+    assertThat(again.version()).isGreaterThan(delivery.version());
+  }
+
+  @Test
+  void b48_aCountedPoisoningIsTheLastFailure() {
+    Delivery fifth = failed(delivered("m", a), a, 4);
+    settle(fifth, poisoned());
+
+    clock.advance(Duration.ofDays(1000));
+    assertThat(ready(a)).isEmpty();
+    assertThat(store.admin().open(a.keyId())).isZero();
+    DeliveryView view = view("m", a);
+    assertThat(view.state()).isEqualTo(DeliveryState.POISONED);
+    assertThat(view.failures()).isEqualTo(5);
+    assertThat(view.due()).isEmpty();
+    assertThat(view.ended()).contains(clock.now().minus(Duration.ofDays(1000)));
+    assertThat(view.lastFailure()).map(Failure::message).contains("never");
+  }
+
+  @Test
+  void anUncountedPoisoningLeavesTheFailuresAsTheyWere() {
+    Delivery delivery = failed(delivered("m", a), a, 1);
+    Failure reason = failure("nobody can read this");
+    settle(delivery, new Outcome.Poisoned(reason, false));
+
+    DeliveryView view = view("m", a);
+    assertThat(view.failures()).isEqualTo(1);
+    assertThat(view.lastFailure()).contains(reason);
+  }
+
+  @Test
+  void b54_aReleaseIsOpenAgainAtOnceAndCountsNoFailure() {
+    Delivery delivery = delivered("m", a);
+    settle(delivery, released());
+
+    Delivery again = ready(a, delivery.seq());
+    assertThat(again.failures()).isZero();
+    assertThat(again.releases()).isEqualTo(1);
+    assertThat(again.version()).isGreaterThan(delivery.version());
+    assertThat(again.attempt()).isEqualTo(1);
+  }
+
+  @Test
+  void aBlockedDeliveryWaitsOpenWithoutATime() {
+    Delivery delivery = failed(delivered("m", a), a, 1);
+    settle(delivery, blocked());
+
+    assertThat(ready(a)).isEmpty();
+    assertThat(store.admin().open(a.keyId())).isEqualTo(1);
+    DeliveryView view = view("m", a);
+    assertThat(view.state()).isEqualTo(DeliveryState.BLOCKED);
+    assertThat(view.due()).isEmpty();
+    assertThat(view.failures()).isEqualTo(1);
+  }
+
+  @Test
+  void b60_aZombieCannotTouchARetriedDelivery() {
+    Delivery zombie = failed(delivered("m", a), a, 4);
+    settle(zombie, poisoned());
+    assertThat(store.admin().retry(SOURCE, "m", a.family(), "ada", "fixed")).isTrue();
+    Delivery fresh = ready(a, zombie.seq());
+
+    outcomes().values().forEach(outcome -> refused(zombie, outcome));
+    assertThat(ready(a)).containsExactly(fresh);
+    assertThat(fresh.failures()).isZero();
+    settle(fresh, completed());
+  }
+
+  @Test
+  void b56_oneListMaySettleManyAndRefuseSome() {
+    List<Settlement> settlements = new ArrayList<>();
+    outcomes().forEach((id, outcome) -> settlements.add(new Settlement(delivered(id, a), outcome)));
+    Delivery gone = delivered("gone", a);
+    settle(gone, completed());
+    Delivery late = failed(delivered("late", a), a, 1);
+    Delivery elsewhere = ready(b, stored(message("elsewhere").inLane(2).to(b).build()));
+
+    settlements.add(3, new Settlement(gone, failed()));
+    settlements.add(new Settlement(late, completed()));
+    settlements.add(new Settlement(elsewhere, poisoned()));
+
+    assertThat(store.deliveries().settle(settlements)).containsExactly(gone);
+    assertThat(view("completed", a).state()).isEqualTo(DeliveryState.COMPLETED);
+    assertThat(view("retry", a).failures()).isEqualTo(1);
+    assertThat(view("later", a).failures()).isZero();
+    assertThat(view("poisoned", a).state()).isEqualTo(DeliveryState.POISONED);
+    assertThat(view("uncounted-poison", a).failures()).isZero();
+    assertThat(view("released", a).releases()).isEqualTo(1);
+    assertThat(view("blocked", a).state()).isEqualTo(DeliveryState.BLOCKED);
+    assertThat(view("gone", a).state()).isEqualTo(DeliveryState.COMPLETED);
+    assertThat(view("late", a).state()).isEqualTo(DeliveryState.COMPLETED);
+    assertThat(view("elsewhere", b).state()).isEqualTo(DeliveryState.POISONED);
+  }
+
+  @Test
+  void aReceiptThatAlreadyExistsIsToleratedAndItsNeighboursAreSettled() {
+    Delivery odd = delivered("odd", a);
+    Delivery neighbour = delivered("neighbour", a);
+    assumeTrue(contract.plantReceipt(odd), "this store cannot plant a receipt");
+
+    assertThat(
+            store
+                .deliveries()
+                .settle(
+                    List.of(
+                        new Settlement(odd, completed()), new Settlement(neighbour, completed()))))
+        .isEmpty();
+    assertThat(ready(a)).isEmpty();
+    assertThat(view("odd", a).state()).isEqualTo(DeliveryState.COMPLETED);
+    assertThat(view("neighbour", a).state()).isEqualTo(DeliveryState.COMPLETED);
+  }
+
+  @Test
+  void pg18_largeNumbersAreNumbersLikeOthers() {
+    for (long start : List.of((1L << 31) - 3, (1L << 53) - 3)) {
+      assumeTrue(contract.continueNumbersAfter(start), "this store cannot choose its numbers");
+      for (int i = 0; i < 6; i++) {
+        String id = start + "-" + i;
+        long seq = stored(message(id).ordered("k").to(a).build());
+        assertThat(seq).isGreaterThan(start);
+        assertThat(load(seq).id()).isEqualTo(id);
+        Delivery delivery = failed(ready(a, seq), a, 1);
+        settle(delivery, i % 2 == 0 ? completed() : poisoned());
+        assertThat(known(message(id).ordered("k").to(a).build()).seq()).isEqualTo(seq);
+      }
+    }
+  }
+
+  @Test
+  void anEmptyListSettlesNothing() {
+    assertThat(store.deliveries().settle(List.of())).isEmpty();
+  }
+
+  @Test
+  void aLargeListIsSettledAtOnce() {
+    int size = Size.of(1_000, 5_000);
+    List<NewMessage> batch = new ArrayList<>();
+    for (int i = 0; i < size; i++) {
+      batch.add(message("m-" + i).inLane(i % 4).to(a, b).build());
+    }
+    accept(batch);
+    List<Settlement> settlements = new ArrayList<>();
+    fresh(a).forEach(row -> settlements.add(new Settlement(row, completed())));
+    fresh(b).forEach(row -> settlements.add(new Settlement(row, failed())));
+
+    assertThat(settlements).hasSize(2 * size);
+    assertThat(store.deliveries().settle(settlements)).isEmpty();
+    assertThat(store.deliveries().settle(settlements)).hasSize(2 * size);
+    assertThat(store.admin().open(a.keyId())).isZero();
+    assertThat(due(b)).hasSize(size);
+  }
+
+  @Test
+  void theNewestFailureIsTheOneThatIsTold() {
+    Delivery delivery = delivered("m", a);
+    Delivery other = delivered("other", a);
+    for (int i = 1; i <= 12; i++) {
+      clock.advance(Duration.ofSeconds(1));
+      Failure failure = failure("failure " + i);
+      settle(delivery, new Outcome.RetryAfter(Duration.ZERO, failure));
+      delivery = ready(a, delivery.seq());
+
+      assertThat(store.deliveries().lastFailures(List.of(delivery, other)))
+          .containsOnlyKeys(delivery)
+          .containsEntry(delivery, failure);
+    }
+    assertThat(view("m", a).lastFailure()).map(Failure::message).contains("failure 12");
+    assertThat(view("m", a).failures()).isEqualTo(12);
+  }
+
+  @Test
+  void theNewestFailureAfterARetryIsStillTheNewest() {
+    Delivery delivery = failed(delivered("m", a), a, 3);
+    settle(delivery, poisoned());
+    store.admin().retry(SOURCE, "m", a.family(), "ada", "fixed");
+    Delivery second = ready(a, delivery.seq());
+    assertThat(store.deliveries().lastFailures(List.of(second)).get(second))
+        .isEqualTo(failure("never"));
+
+    clock.advance(Duration.ofSeconds(1));
+    Failure again = failure("again");
+    settle(second, new Outcome.RetryAfter(Duration.ZERO, again));
+
+    Delivery third = ready(a, delivery.seq());
+    assertThat(store.deliveries().lastFailures(List.of(third))).containsEntry(third, again);
+  }
+
+  @Test
+  void nobodyIsAskedNobodyHasFailed() {
+    assertThat(store.deliveries().lastFailures(List.of())).isEmpty();
+    assertThat(store.deliveries().lastFailures(List.of(delivered("m", a)))).isEmpty();
+  }
+
+  @Test
+  void pg13_oddErrorTextsAreSavedAsTheyAre() {
+    List<String> texts =
+        List.of(
+            "",
+            " ",
+            "it's \"quoted\" \\ `so` \\u0000 %s ${x} {0} ?",
+            "U+FFFD \uFFFD, U+FFFF \uFFFF, BOM \uFEFF",
+            "\uD83D\uDE00".repeat(1000),
+            "\u20AC".repeat(2000),
+            "x".repeat(2000),
+            "line\nbreak\r\n\ttab",
+            "'; DROP TABLE delivery;--");
+    Delivery delivery = delivered("m", a);
+    for (String text : texts) {
+      Failure failure =
+          new Failure(
+              ErrorCode.HANDLER_TIMED_OUT,
+              "shop.Odd$1",
+              text,
+              "at shop.Odd\n".repeat(1000).substring(0, 8192),
+              "0123456789abcdef",
+              clock.now());
+      settle(delivery, new Outcome.RetryAfter(Duration.ZERO, failure));
+      delivery = ready(a, delivery.seq());
+
+      assertThat(store.deliveries().lastFailures(List.of(delivery)).get(delivery))
+          .isEqualTo(failure);
+    }
+    Failure last = failure("\uD83D\uDE00'\"\\".repeat(400));
+    settle(delivery, new Outcome.Poisoned(last, true));
+    assertThat(view("m", a).lastFailure()).contains(last);
+  }
+}

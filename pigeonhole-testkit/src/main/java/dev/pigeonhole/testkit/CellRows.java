@@ -1,0 +1,127 @@
+package dev.pigeonhole.testkit;
+
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.Range;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The open rows of one cell, with an index for each question that is asked of them: fresh ones by
+ * number, late ones by due time, ordered ones by key.
+ */
+final class CellRows {
+  private static final Comparator<OpenRow> BY_DUE =
+      Comparator.comparing(CellRows::dueOf).thenComparing(row -> row.delivery().seq());
+
+  private final Map<Long, OpenRow> all = new HashMap<>();
+  private final TreeMap<Long, OpenRow> fresh = new TreeMap<>();
+  private final TreeSet<OpenRow> byDue = new TreeSet<>(BY_DUE);
+  private final Map<Long, TreeMap<Long, OpenRow>> byKey = new HashMap<>();
+
+  @Nullable OpenRow get(long seq) {
+    return all.get(seq);
+  }
+
+  Collection<OpenRow> all() {
+    return all.values();
+  }
+
+  void put(OpenRow row) {
+    Delivery delivery = row.delivery();
+    all.put(delivery.seq(), row);
+    if (!delivery.late()) {
+      fresh.put(delivery.seq(), row);
+    } else if (row.due() != null) {
+      byDue.add(row);
+    }
+    Long keyHash = delivery.keyHash();
+    if (keyHash != null) {
+      byKey.computeIfAbsent(keyHash, key -> new TreeMap<>()).put(delivery.seq(), row);
+    }
+  }
+
+  void remove(OpenRow row) {
+    Delivery delivery = row.delivery();
+    all.remove(delivery.seq());
+    if (!delivery.late()) {
+      fresh.remove(delivery.seq());
+    } else if (row.due() != null) {
+      byDue.remove(row);
+    }
+    Long keyHash = delivery.keyHash();
+    if (keyHash != null) {
+      byKey.computeIfPresent(
+          keyHash,
+          (key, rows) -> {
+            rows.remove(delivery.seq());
+            return rows.isEmpty() ? null : rows;
+          });
+    }
+  }
+
+  void replace(OpenRow old, OpenRow with) {
+    remove(old);
+    put(with);
+  }
+
+  List<Delivery> fresh(Range range) {
+    if (range.after() >= range.upTo()) {
+      return List.of();
+    }
+    return fresh.subMap(range.after(), false, range.upTo(), true).values().stream()
+        .limit(range.limit())
+        .map(OpenRow::delivery)
+        .toList();
+  }
+
+  /** Late rows whose time has come, oldest due time first. */
+  List<OpenRow> due(Instant now, int limit) {
+    List<OpenRow> rows = new ArrayList<>();
+    for (OpenRow row : byDue) {
+      if (rows.size() >= limit || !row.isDue(now)) {
+        break;
+      }
+      rows.add(row);
+    }
+    return rows;
+  }
+
+  /** How long until the first late row behind {@code skip} others may be tried; never negative. */
+  Optional<Duration> untilNext(Instant now, int skip) {
+    return byDue.stream()
+        .skip(skip)
+        .findFirst()
+        .map(row -> Duration.between(now, dueOf(row)))
+        .map(wait -> wait.isNegative() ? Duration.ZERO : wait);
+  }
+
+  /** Open rows of a key with a number below this one, lowest first. */
+  Collection<OpenRow> ahead(long keyHash, long seq) {
+    TreeMap<Long, OpenRow> rows = byKey.get(keyHash);
+    return rows == null ? List.of() : List.copyOf(rows.headMap(seq, false).values());
+  }
+
+  /** Open rows of a key with a number above this one, lowest first. */
+  Collection<OpenRow> behind(long keyHash, long seq) {
+    TreeMap<Long, OpenRow> rows = byKey.get(keyHash);
+    return rows == null ? List.of() : List.copyOf(rows.tailMap(seq, false).values());
+  }
+
+  static Instant dueOf(OpenRow row) {
+    Instant due = row.due();
+    if (due == null) {
+      throw new IllegalStateException("Waits for no time: " + row);
+    }
+    return due;
+  }
+}

@@ -1,0 +1,90 @@
+package dev.pigeonhole.testkit;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.store.AcceptResult;
+import dev.pigeonhole.store.Acceptor;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.CrashPoints;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.StoreException;
+import java.sql.Connection;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The gate, in memory. */
+final class MemoryAcceptor implements Acceptor {
+  private final Tables tables;
+
+  MemoryAcceptor(Tables tables) {
+    this.tables = tables;
+  }
+
+  @Override
+  public List<AcceptResult> accept(List<NewMessage> batch) {
+    CrashPoints.reach("accept.before-commit");
+    List<AcceptResult> results = tables.commit(() -> batch.stream().map(this::acceptOne).toList());
+    CrashPoints.reach("accept.after-commit");
+    return results;
+  }
+
+  @Override
+  public List<AcceptResult> accept(Connection connection, List<NewMessage> batch) {
+    throw new StoreException(
+        StoreException.Kind.PERMANENT,
+        ErrorCode.TX_UNSUPPORTED,
+        "The memory store takes part in no transaction of a connection."
+            + " Accept without a connection, or test on a JDBC store.",
+        null);
+  }
+
+  private AcceptResult acceptOne(NewMessage message) {
+    MessageRow known = tables.byIdentity.get(new MessageRef(message.source(), message.id()));
+    if (known == null) {
+      return store(message);
+    }
+    if (message.onConflict() != OnConflict.REPEAT && !known.sameContent(message)) {
+      if (message.onConflict() == OnConflict.KEEP) {
+        tables.conflicts.add(
+            new Tables.ConflictRow(known.seq(), MessageRow.copy(message), tables.now()));
+      }
+      return new AcceptResult.Differs(known.seq());
+    }
+    return new AcceptResult.Known(known.seq(), known.receivedAt(), deliver(known, message));
+  }
+
+  private AcceptResult store(NewMessage message) {
+    MessageRow row = new MessageRow(tables.nextSeq(), message, tables.now());
+    tables.byIdentity.put(row.ref(), row);
+    tables.messages.put(row.seq(), row);
+    deliver(row, message);
+    return new AcceptResult.Stored(row.seq());
+  }
+
+  /** Adds what is missing in every state, and answers it. */
+  private List<HandlerId> deliver(MessageRow row, NewMessage message) {
+    List<HandlerId> added = new ArrayList<>();
+    for (HandlerId handler : message.handlers()) {
+      if (row.families().stream().noneMatch(f -> tables.handlers.same(f, handler.family()))) {
+        row.families().add(handler.family());
+        tables.open(new Cell(row.lane(), handler.family())).put(open(row, handler, message));
+        added.add(handler);
+      }
+    }
+    return List.copyOf(added);
+  }
+
+  private OpenRow open(MessageRow row, HandlerId handler, NewMessage message) {
+    Cell cell = new Cell(row.lane(), handler.family());
+    Delivery delivery =
+        new Delivery(cell, row.seq(), 0, handler.keyId(), 0, 0, 0, row.keyHash(), 0, false);
+    Instant notBefore = message.notBefore();
+    return notBefore != null && notBefore.isAfter(tables.now())
+        ? OpenRow.due(delivery, notBefore)
+        : OpenRow.fresh(delivery);
+  }
+}

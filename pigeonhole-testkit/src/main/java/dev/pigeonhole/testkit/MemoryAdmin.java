@@ -1,0 +1,190 @@
+package dev.pigeonhole.testkit;
+
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.admin.DeliveryView;
+import dev.pigeonhole.admin.HandlerCounts;
+import dev.pigeonhole.store.AdminQueries;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.HandlerId;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/** What operators see and change, in memory. */
+final class MemoryAdmin implements AdminQueries {
+  private static final Comparator<Tables.PoisonRow> NEWEST_FIRST =
+      Comparator.comparing(Tables.PoisonRow::at)
+          .thenComparing(row -> row.delivery().seq())
+          .reversed();
+
+  private final Tables tables;
+
+  MemoryAdmin(Tables tables) {
+    this.tables = tables;
+  }
+
+  @Override
+  public List<HandlerCounts> counts() {
+    return tables.commit(
+        () -> {
+          Collection<OpenRow> open = open();
+          return tables.handlers.all().stream().map(handler -> count(handler, open)).toList();
+        });
+  }
+
+  private HandlerCounts count(HandlerId handler, Collection<OpenRow> open) {
+    int keyId = handler.keyId();
+    Instant now = tables.now();
+    return new HandlerCounts(
+        handler.key(),
+        count(open, keyId, row -> state(row, now) == DeliveryState.PENDING),
+        count(open, keyId, row -> state(row, now) == DeliveryState.SCHEDULED),
+        count(open, keyId, OpenRow::blocked),
+        tables.receipts.values().stream().filter(row -> row.delivery().keyId() == keyId).count(),
+        tables.poison.values().stream().filter(row -> row.delivery().keyId() == keyId).count());
+  }
+
+  private static long count(Collection<OpenRow> rows, int keyId, Predicate<OpenRow> which) {
+    return rows.stream().filter(row -> row.delivery().keyId() == keyId).filter(which).count();
+  }
+
+  @Override
+  public Optional<DeliveryView> find(String source, String id, int family) {
+    return tables.commit(
+        () -> {
+          MessageRow message = tables.byIdentity.get(new MessageRef(source, id));
+          return message == null ? Optional.empty() : find(message, family);
+        });
+  }
+
+  private Optional<DeliveryView> find(MessageRow message, int family) {
+    OpenRow open = tables.find(message, family);
+    if (open != null) {
+      DeliveryState state = state(open, tables.now());
+      return Optional.of(view(message, open.delivery(), state, open.due(), null));
+    }
+    Tables.RowKey key = new Tables.RowKey(message.seq(), family);
+    Tables.PoisonRow poison = tables.poison.get(key);
+    if (poison != null) {
+      return Optional.of(view(message, poison));
+    }
+    return Optional.ofNullable(tables.receipts.get(key))
+        .map(row -> view(message, row.delivery(), DeliveryState.COMPLETED, null, row.at()));
+  }
+
+  @Override
+  public List<DeliveryView> poisoned(@Nullable Integer family, int limit) {
+    return tables.commit(
+        () ->
+            tables.poison.values().stream()
+                .filter(row -> family == null || row.delivery().cell().handler() == family)
+                .sorted(NEWEST_FIRST)
+                .limit(limit)
+                .map(row -> view(message(row), row))
+                .toList());
+  }
+
+  @Override
+  public boolean retry(String source, String id, int family, String actor, String reason) {
+    return tables.commit(
+        () -> {
+          MessageRow message = tables.byIdentity.get(new MessageRef(source, id));
+          if (message == null) {
+            return false;
+          }
+          Tables.PoisonRow poison = tables.poison.remove(new Tables.RowKey(message.seq(), family));
+          if (poison == null) {
+            return false;
+          }
+          reopen(poison.delivery());
+          tables.audit.add(new Tables.AuditRow("retry", message.ref(), family, actor, reason));
+          return true;
+        });
+  }
+
+  /** A new life for the delivery, and for what is blocked behind it. */
+  private void reopen(Delivery was) {
+    Instant now = tables.now();
+    CellRows rows = tables.open(was.cell());
+    Delivery is =
+        new Delivery(
+            was.cell(),
+            was.seq(),
+            was.version() + 1,
+            was.keyId(),
+            0,
+            0,
+            was.releases(),
+            was.keyHash(),
+            0,
+            true);
+    rows.put(OpenRow.due(is, now));
+    Long keyHash = was.keyHash();
+    if (keyHash != null) {
+      rows.behind(keyHash, was.seq()).stream()
+          .filter(OpenRow::blocked)
+          .forEach(row -> rows.replace(row, OpenRow.due(row.delivery(), now)));
+    }
+  }
+
+  @Override
+  public long open(int keyId) {
+    return tables.commit(() -> count(open(), keyId, row -> true));
+  }
+
+  @Override
+  public long messages() {
+    return tables.commit(() -> (long) tables.messages.size());
+  }
+
+  private Collection<OpenRow> open() {
+    List<OpenRow> rows = new ArrayList<>();
+    tables.allOpen().forEach(cell -> rows.addAll(cell.all()));
+    return rows;
+  }
+
+  private static DeliveryState state(OpenRow row, Instant now) {
+    if (row.blocked()) {
+      return DeliveryState.BLOCKED;
+    }
+    return row.due() == null || row.isDue(now) ? DeliveryState.PENDING : DeliveryState.SCHEDULED;
+  }
+
+  private DeliveryView view(MessageRow message, Tables.PoisonRow poison) {
+    return view(message, poison.delivery(), DeliveryState.POISONED, null, poison.at());
+  }
+
+  private DeliveryView view(
+      MessageRow message,
+      Delivery delivery,
+      DeliveryState state,
+      @Nullable Instant due,
+      @Nullable Instant ended) {
+    HandlerId handler = tables.handlers.byKeyId(delivery.keyId());
+    return new DeliveryView(
+        message.ref(),
+        handler == null ? "" : handler.key(),
+        state,
+        delivery.failures(),
+        delivery.crashes(),
+        delivery.releases(),
+        message.receivedAt(),
+        state == DeliveryState.SCHEDULED ? Optional.ofNullable(due) : Optional.empty(),
+        Optional.ofNullable(ended),
+        tables.lastFailure(Tables.RowKey.of(delivery)));
+  }
+
+  private MessageRow message(Tables.PoisonRow poison) {
+    MessageRow row = tables.messages.get(poison.delivery().seq());
+    if (row == null) {
+      throw new IllegalStateException("No message for " + poison);
+    }
+    return row;
+  }
+}

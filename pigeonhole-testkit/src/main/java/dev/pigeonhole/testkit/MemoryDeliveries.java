@@ -1,0 +1,182 @@
+package dev.pigeonhole.testkit;
+
+import dev.pigeonhole.Failure;
+import dev.pigeonhole.store.Ahead;
+import dev.pigeonhole.store.AheadRead;
+import dev.pigeonhole.store.CellLimit;
+import dev.pigeonhole.store.CrashPoints;
+import dev.pigeonhole.store.Deliveries;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DueRead;
+import dev.pigeonhole.store.Range;
+import dev.pigeonhole.store.Settlement;
+import dev.pigeonhole.store.StoredMessage;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+
+/** Reading and settling, in memory. */
+final class MemoryDeliveries implements Deliveries {
+  private final Tables tables;
+  private final Settler settler;
+
+  MemoryDeliveries(Tables tables) {
+    this.tables = tables;
+    this.settler = new Settler(tables);
+  }
+
+  @Override
+  public List<Delivery> fresh(List<Range> ranges) {
+    return tables.commit(
+        () ->
+            ranges.stream()
+                .flatMap(range -> tables.open(range.cell()).fresh(range).stream())
+                .toList());
+  }
+
+  @Override
+  public DueRead due(List<CellLimit> cells) {
+    return tables.commit(
+        () -> {
+          Instant now = tables.now();
+          List<OpenRow> due = new ArrayList<>();
+          Optional<Duration> untilNext = Optional.empty();
+          for (CellLimit cell : cells) {
+            CellRows rows = tables.open(cell.cell());
+            List<OpenRow> found = rows.due(now, cell.limit());
+            due.addAll(found);
+            untilNext = sooner(untilNext, rows.untilNext(now, found.size()));
+          }
+          due.sort(
+              Comparator.comparing(CellRows::dueOf).thenComparing(row -> row.delivery().seq()));
+          return new DueRead(due.stream().map(OpenRow::delivery).toList(), untilNext);
+        });
+  }
+
+  private static Optional<Duration> sooner(Optional<Duration> one, Optional<Duration> other) {
+    if (one.isEmpty()) {
+      return other;
+    }
+    return other.isPresent() && other.get().compareTo(one.get()) < 0 ? other : one;
+  }
+
+  @Override
+  public AheadRead ahead(List<Ahead> rows) {
+    return tables.commit(
+        () -> {
+          Set<Delivery> open = new LinkedHashSet<>();
+          Set<Ahead> blocked = new LinkedHashSet<>();
+          for (Ahead row : rows) {
+            for (OpenRow ahead : tables.open(row.cell()).ahead(row.keyHash(), row.seq())) {
+              open.add(ahead.delivery());
+            }
+            if (tables.poison.values().stream().anyMatch(poison -> blocks(poison, row))) {
+              blocked.add(row);
+            }
+          }
+          return new AheadRead(List.copyOf(open), Set.copyOf(blocked));
+        });
+  }
+
+  private static boolean blocks(Tables.PoisonRow poison, Ahead row) {
+    Delivery delivery = poison.delivery();
+    return delivery.cell().equals(row.cell())
+        && Objects.equals(delivery.keyHash(), row.keyHash())
+        && delivery.seq() < row.seq();
+  }
+
+  @Override
+  public Map<Long, StoredMessage> load(Collection<Long> seqs) {
+    return tables.commit(
+        () -> {
+          Map<Long, StoredMessage> found = new HashMap<>();
+          for (Long seq : seqs) {
+            MessageRow row = tables.messages.get(seq);
+            if (row != null) {
+              found.put(seq, row.stored());
+            }
+          }
+          return found;
+        });
+  }
+
+  @Override
+  public Map<Delivery, Failure> lastFailures(List<Delivery> deliveries) {
+    return tables.commit(
+        () -> {
+          Map<Delivery, Failure> found = new LinkedHashMap<>();
+          for (Delivery delivery : deliveries) {
+            tables
+                .lastFailure(Tables.RowKey.of(delivery))
+                .ifPresent(failure -> found.put(delivery, failure));
+          }
+          return found;
+        });
+  }
+
+  @Override
+  public Set<Delivery> settle(List<Settlement> settlements) {
+    CrashPoints.reach("settle.before-commit");
+    Set<Delivery> refused =
+        tables.commit(
+            () -> {
+              Set<Delivery> missed = new LinkedHashSet<>();
+              for (Settlement settlement : settlements) {
+                if (!settler.settle(settlement)) {
+                  missed.add(settlement.delivery());
+                }
+              }
+              return missed;
+            });
+    CrashPoints.reach("settle.after-commit");
+    return refused;
+  }
+
+  @Override
+  public Set<Delivery> mark(List<Delivery> deliveries, long incarnation, boolean lone) {
+    CrashPoints.reach("mark.before-commit");
+    Set<Delivery> missing =
+        tables.commit(
+            () -> {
+              Set<Delivery> missed = new LinkedHashSet<>();
+              for (Delivery delivery : deliveries) {
+                OpenRow row = tables.at(delivery);
+                if (row == null) {
+                  missed.add(delivery);
+                } else {
+                  tables.open(delivery.cell()).replace(row, marked(row, incarnation, lone));
+                }
+              }
+              return missed;
+            });
+    CrashPoints.reach("mark.after-commit");
+    return missing;
+  }
+
+  private static OpenRow marked(OpenRow row, long incarnation, boolean lone) {
+    Delivery was = row.delivery();
+    Delivery is =
+        new Delivery(
+            was.cell(),
+            was.seq(),
+            was.version(),
+            was.keyId(),
+            was.failures(),
+            lone ? was.crashes() + 1 : was.crashes(),
+            was.releases(),
+            was.keyHash(),
+            incarnation,
+            was.late());
+    return new OpenRow(is, row.due());
+  }
+}

@@ -1,0 +1,138 @@
+package dev.pigeonhole.testkit;
+
+import dev.pigeonhole.Failure;
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.NewMessage;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a database would hold. One lock stands for its transactions: whatever runs inside {@link
+ * #commit} is seen by others either whole or not at all, so every field but the clock is only
+ * touched there.
+ */
+final class Tables {
+  private static final int FAILURES_KEPT = 10;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private volatile InstantSource clock = InstantSource.system();
+  private long lastSeq;
+
+  final Map<MessageRef, MessageRow> byIdentity = new HashMap<>();
+  final TreeMap<Long, MessageRow> messages = new TreeMap<>();
+  final Map<RowKey, ReceiptRow> receipts = new HashMap<>();
+  final Map<RowKey, PoisonRow> poison = new HashMap<>();
+  final List<ConflictRow> conflicts = new ArrayList<>();
+  final List<AuditRow> audit = new ArrayList<>();
+  final HandlerRegistry handlers = new HandlerRegistry();
+  final Ownership ownership = new Ownership();
+
+  private final Map<Cell, CellRows> open = new HashMap<>();
+  private final Map<RowKey, Deque<Failure>> failures = new HashMap<>();
+
+  /** Names a delivery in whatever state it is. */
+  record RowKey(long seq, int handler) {
+    static RowKey of(Delivery delivery) {
+      return new RowKey(delivery.seq(), delivery.cell().handler());
+    }
+  }
+
+  /** The proof that a delivery ended well, as it stood then. */
+  record ReceiptRow(Delivery delivery, Instant at) {}
+
+  /** A delivery that is not tried again by itself, as it stood then. */
+  record PoisonRow(Delivery delivery, Instant at) {}
+
+  /** A second copy of a known identity with other content. */
+  record ConflictRow(long seq, NewMessage copy, Instant at) {}
+
+  /** What an operator did. */
+  record AuditRow(String action, MessageRef message, int handler, String actor, String reason) {}
+
+  <T> T commit(Supplier<T> work) {
+    lock.lock();
+    try {
+      return work.get();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  void commit(Runnable work) {
+    lock.lock();
+    try {
+      work.run();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  InstantSource clock() {
+    return clock;
+  }
+
+  void clock(InstantSource newClock) {
+    clock = newClock;
+  }
+
+  Instant now() {
+    return clock.instant();
+  }
+
+  long nextSeq() {
+    return ++lastSeq;
+  }
+
+  CellRows open(Cell cell) {
+    return open.computeIfAbsent(cell, key -> new CellRows());
+  }
+
+  Iterable<CellRows> allOpen() {
+    return open.values();
+  }
+
+  /** The open row if it still stands at this version. */
+  @Nullable OpenRow at(Delivery delivery) {
+    OpenRow row = open(delivery.cell()).get(delivery.seq());
+    return row != null && row.delivery().version() == delivery.version() ? row : null;
+  }
+
+  /** The open row of this message for the family, or null. */
+  @Nullable OpenRow find(MessageRow message, int handler) {
+    return open(new Cell(message.lane(), handler)).get(message.seq());
+  }
+
+  /** Moves an open row to poison, however it was counted. */
+  void poison(OpenRow row, Delivery as, Failure failure) {
+    open(as.cell()).remove(row);
+    poison.put(RowKey.of(as), new PoisonRow(as, now()));
+    record(as, failure);
+  }
+
+  /** Keeps the failure, and forgets the oldest when there are more than ten. */
+  void record(Delivery delivery, Failure failure) {
+    Deque<Failure> ring =
+        failures.computeIfAbsent(RowKey.of(delivery), key -> new ArrayDeque<>(FAILURES_KEPT + 1));
+    ring.addLast(failure);
+    if (ring.size() > FAILURES_KEPT) {
+      ring.removeFirst();
+    }
+  }
+
+  Optional<Failure> lastFailure(RowKey key) {
+    return Optional.ofNullable(failures.get(key)).map(Deque::getLast);
+  }
+}
