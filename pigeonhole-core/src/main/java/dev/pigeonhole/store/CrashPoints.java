@@ -14,9 +14,7 @@ public final class CrashPoints {
   }
 
   private static final Hook[] HOOKS =
-      ServiceLoader.load(Hook.class).stream()
-          .map(ServiceLoader.Provider::get)
-          .toArray(Hook[]::new);
+      ServiceLoader.load(Hook.class).stream().map(ServiceLoader.Provider::get).toArray(Hook[]::new);
 
   private CrashPoints() {}
 

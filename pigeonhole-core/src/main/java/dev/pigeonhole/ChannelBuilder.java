@@ -1,0 +1,49 @@
+package dev.pigeonhole;
+
+import dev.pigeonhole.internal.registry.ChannelSpec;
+import dev.pigeonhole.internal.registry.TypeSpec;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Declares a channel. What it is given is checked when the inbox is built, all together. */
+public final class ChannelBuilder {
+  private final String name;
+  private final List<TypeBuilder<?>> types = new ArrayList<>();
+  private boolean direct;
+  private boolean withoutInbox;
+  private OnConflict onConflict = OnConflict.KEEP;
+
+  ChannelBuilder(String name) {
+    this.name = name;
+  }
+
+  /** Handlers run at once on the publisher's thread, without storage, retry or memory. */
+  public ChannelBuilder direct() {
+    this.direct = true;
+    return this;
+  }
+
+  /** This channel may do without an inbox even where the application requires one. */
+  public ChannelBuilder withoutInbox() {
+    this.withoutInbox = true;
+    return this;
+  }
+
+  /** What happens to a known id with other content. Default {@link OnConflict#KEEP}. */
+  public ChannelBuilder onConflict(OnConflict policy) {
+    this.onConflict = policy;
+    return this;
+  }
+
+  /** Starts the block of a message type. */
+  public <T> TypeBuilder<T> on(Class<T> type) {
+    TypeBuilder<T> builder = new TypeBuilder<>(this, type);
+    types.add(builder);
+    return builder;
+  }
+
+  Channel build() {
+    List<TypeSpec> specs = types.stream().map(TypeBuilder::spec).toList();
+    return new Channel(new ChannelSpec(name, direct, withoutInbox, onConflict, specs));
+  }
+}

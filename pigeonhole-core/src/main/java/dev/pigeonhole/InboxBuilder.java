@@ -1,0 +1,151 @@
+package dev.pigeonhole;
+
+import dev.pigeonhole.codec.PayloadCodec;
+import dev.pigeonhole.event.InboxListener;
+import dev.pigeonhole.internal.lifecycle.DefaultInbox;
+import dev.pigeonhole.internal.lifecycle.InboxSettings;
+import dev.pigeonhole.internal.registry.ChannelSpec;
+import dev.pigeonhole.store.InboxStore;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Executor;
+
+/** All options of an inbox; each has a default that is safe in production. */
+public final class InboxBuilder {
+  private final InboxStore store;
+  private final List<ChannelSpec> channels = new ArrayList<>();
+  private final InboxSettings.Draft draft = new InboxSettings.Draft();
+
+  InboxBuilder(InboxStore store) {
+    this.store = store;
+  }
+
+  /** The inbox's name, in thread names, events and its tables. Default {@code inbox}. */
+  public InboxBuilder named(String name) {
+    draft.name = name;
+    return this;
+  }
+
+  /** Adds a channel. */
+  public InboxBuilder channel(Channel channel) {
+    channels.add(channel.spec());
+    return this;
+  }
+
+  /** How payloads become bytes. Default: the codec that the class path offers. */
+  public InboxBuilder codec(PayloadCodec codec) {
+    draft.codec = codec;
+    return this;
+  }
+
+  /** The retry policy of handlers without their own. Default {@link RetryPolicy#defaults()}. */
+  public InboxBuilder retry(RetryPolicy policy) {
+    draft.retry = policy;
+    return this;
+  }
+
+  /** Attempts of one handler at once on one node. Default 8. */
+  public InboxBuilder concurrency(int attempts) {
+    draft.concurrency = attempts;
+    return this;
+  }
+
+  /**
+   * Slices of the inbox that nodes share out among them; no more nodes than this can work on one
+   * handler. Kept in the schema from the first start on. Default 64.
+   */
+  public InboxBuilder lanes(int lanes) {
+    draft.lanes = lanes;
+    return this;
+  }
+
+  /** How often a node gives a sign of life. Default 2 s. */
+  public InboxBuilder beat(Duration interval) {
+    draft.beat = interval;
+    return this;
+  }
+
+  /** After how long without one the others take over; at least three beats. Default 8 s. */
+  public InboxBuilder deadAfter(Duration silence) {
+    draft.deadAfter = silence;
+    return this;
+  }
+
+  /** Waits between looks at an idle store, growing from the first to the second. */
+  public InboxBuilder polling(Duration shortest, Duration longest) {
+    draft.pollMin = shortest;
+    draft.pollMax = longest;
+    return this;
+  }
+
+  /** How many rows are read, settled or accepted in one go at most. Default 500. */
+  public InboxBuilder batchSize(int rows) {
+    draft.batchSize = rows;
+    return this;
+  }
+
+  /** The largest payload in bytes. Default 1,000,000. */
+  public InboxBuilder maxPayload(int bytes) {
+    draft.maxPayload = bytes;
+    return this;
+  }
+
+  /** The most headers of a message, and their size together. Default 200 and 64 KB. */
+  public InboxBuilder maxHeaders(int count, int bytes) {
+    draft.maxHeaders = count;
+    draft.maxHeaderBytes = bytes;
+    return this;
+  }
+
+  /**
+   * How long deliveries wait for a node that knows their handler key before they are poisoned; zero
+   * poisons at once. Default 10 minutes.
+   */
+  public InboxBuilder holdUnknownKeys(Duration grace) {
+    draft.holdUnknownKeys = grace;
+    return this;
+  }
+
+  /** How often a delivery may take its process with it before it is poisoned. Default 3. */
+  public InboxBuilder maxCrashes(int crashes) {
+    draft.maxCrashes = crashes;
+    return this;
+  }
+
+  /** The pause before a failed loop of the engine starts again. Default 5 s. */
+  public InboxBuilder restartDelay(Duration delay) {
+    draft.restartDelay = delay;
+    return this;
+  }
+
+  /** How long running attempts may go on after a stop. Default 30 s. */
+  public InboxBuilder stopGrace(Duration grace) {
+    draft.stopGrace = grace;
+    return this;
+  }
+
+  /**
+   * Runs handlers on this executor, which is never shut down here. Default: virtual threads where
+   * the JVM has them, otherwise threads of our own.
+   */
+  public InboxBuilder executor(Executor executor) {
+    draft.executor = executor;
+    return this;
+  }
+
+  /** Is told of every event. May be given several times. */
+  public InboxBuilder listener(InboxListener listener) {
+    draft.listeners.add(listener);
+    return this;
+  }
+
+  /**
+   * Checks everything, opens the store and answers the inbox.
+   *
+   * @throws ConfigurationException with every problem together
+   */
+  public Inbox build() {
+    return DefaultInbox.open(store, channels, draft);
+  }
+}

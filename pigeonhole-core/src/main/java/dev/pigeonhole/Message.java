@@ -1,0 +1,188 @@
+package dev.pigeonhole;
+
+import java.time.Instant;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A message to be accepted. Immutable; each step returns a new one.
+ *
+ * <pre>{@code
+ * Message.of("m-1", new OrderPlaced("o-1", "c-1"))
+ *     .from("shop/checkout")
+ *     .orderedBy("c-1")
+ *     .notBefore(tomorrow);
+ * }</pre>
+ */
+public final class Message {
+  private final @Nullable String id;
+  private final @Nullable Object payload;
+  private final @Nullable String type;
+  private final @Nullable String contentType;
+  private final @Nullable String source;
+  private final Headers headers;
+  private final @Nullable String orderingKey;
+  private final @Nullable Instant notBefore;
+  private final @Nullable Instant occurredAt;
+  private final String transport;
+
+  private Message(Builder from) {
+    this.id = from.id;
+    this.payload = from.payload;
+    this.type = from.type;
+    this.contentType = from.contentType;
+    this.source = from.source;
+    this.headers = from.headers;
+    this.orderingKey = from.orderingKey;
+    this.notBefore = from.notBefore;
+    this.occurredAt = from.occurredAt;
+    this.transport = from.transport;
+  }
+
+  /** A message whose type is told by the payload's class. */
+  public static Message of(@Nullable String id, Object payload) {
+    Builder builder = new Builder();
+    builder.id = id;
+    builder.payload = payload;
+    return new Message(builder);
+  }
+
+  /**
+   * A message that is already bytes, as a transport receives it: nothing is decoded before a
+   * handler runs. A missing body (null) and an empty one stay apart.
+   *
+   * @param type the logical type name
+   */
+  public static Message encoded(
+      @Nullable String id, String type, byte @Nullable [] content, String contentType) {
+    Builder builder = new Builder();
+    builder.id = id;
+    builder.payload = content;
+    builder.type = type;
+    builder.contentType = contentType;
+    return new Message(builder);
+  }
+
+  /** Where the id is unique. Without it, the channel's name. */
+  public Message from(String source) {
+    Builder builder = new Builder(this);
+    builder.source = source;
+    return new Message(builder);
+  }
+
+  /** Adds a header; see {@link Headers} for what a value can be. */
+  public Message header(String name, @Nullable Object value) {
+    return headers(headers.with(name, value));
+  }
+
+  /** Replaces all headers. */
+  public Message headers(Headers headers) {
+    Builder builder = new Builder(this);
+    builder.headers = headers;
+    return new Message(builder);
+  }
+
+  /** Messages with the same ordering key reach each handler one at a time, in order. */
+  public Message orderedBy(@Nullable String orderingKey) {
+    Builder builder = new Builder(this);
+    builder.orderingKey = orderingKey;
+    return new Message(builder);
+  }
+
+  /** No handler is invoked before this time of the database's clock. */
+  public Message notBefore(Instant time) {
+    Builder builder = new Builder(this);
+    builder.notBefore = time;
+    return new Message(builder);
+  }
+
+  /** When the producer says it happened. */
+  public Message occurredAt(Instant time) {
+    Builder builder = new Builder(this);
+    builder.occurredAt = time;
+    return new Message(builder);
+  }
+
+  /** How it came in, shown to people; {@code local} unless a transport says otherwise. */
+  public Message transport(String name) {
+    Builder builder = new Builder(this);
+    builder.transport = name;
+    return new Message(builder);
+  }
+
+  public @Nullable String id() {
+    return id;
+  }
+
+  /** The object to encode, or for an encoded message its bytes. */
+  public @Nullable Object payload() {
+    return payload;
+  }
+
+  /** The logical type name of an encoded message; otherwise the payload's class tells. */
+  public Optional<String> type() {
+    return Optional.ofNullable(type);
+  }
+
+  public Optional<String> contentType() {
+    return Optional.ofNullable(contentType);
+  }
+
+  public Optional<String> source() {
+    return Optional.ofNullable(source);
+  }
+
+  public Headers headers() {
+    return headers;
+  }
+
+  public Optional<String> orderingKey() {
+    return Optional.ofNullable(orderingKey);
+  }
+
+  public Optional<Instant> notBefore() {
+    return Optional.ofNullable(notBefore);
+  }
+
+  public Optional<Instant> occurredAt() {
+    return Optional.ofNullable(occurredAt);
+  }
+
+  public String transport() {
+    return transport;
+  }
+
+  /** Names the message without showing its content. */
+  @Override
+  public String toString() {
+    return "Message[" + (source == null ? "" : source + "/") + id + "]";
+  }
+
+  private static final class Builder {
+    @Nullable String id;
+    @Nullable Object payload;
+    @Nullable String type;
+    @Nullable String contentType;
+    @Nullable String source;
+    Headers headers = Headers.none();
+    @Nullable String orderingKey;
+    @Nullable Instant notBefore;
+    @Nullable Instant occurredAt;
+    String transport = "local";
+
+    Builder() {}
+
+    Builder(Message from) {
+      id = from.id;
+      payload = from.payload;
+      type = from.type;
+      contentType = from.contentType;
+      source = from.source;
+      headers = from.headers;
+      orderingKey = from.orderingKey;
+      notBefore = from.notBefore;
+      occurredAt = from.occurredAt;
+      transport = from.transport;
+    }
+  }
+}

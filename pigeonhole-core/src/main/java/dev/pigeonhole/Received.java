@@ -1,0 +1,54 @@
+package dev.pigeonhole;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+
+/** A message as one attempt of one handler sees it. */
+public interface Received<T> {
+
+  /** This attempt's own copy; changing it is seen by nobody else. */
+  T payload();
+
+  /** Source and id. */
+  MessageRef message();
+
+  /** The logical type name it was stored under. */
+  String type();
+
+  Headers headers();
+
+  /** The key this delivery was created under: the handler's own, or a former one. */
+  String handler();
+
+  /** 1 for the first attempt; failures and crashes before this one are counted. */
+  int attempt();
+
+  /** Why the attempt before this one failed. */
+  Optional<Failure> previousFailure();
+
+  Instant receivedAt();
+
+  Optional<Instant> occurredAt();
+
+  /** The ordering key, if the message has one. */
+  Optional<String> orderingKey();
+
+  /**
+   * Same on every attempt, different per handler: hand it to whoever must not act twice. 36
+   * characters, shaped like a UUID.
+   */
+  String idempotencyKey();
+
+  /**
+   * Raised each time this handler's lane changes hands. A receiver that refuses a lower token than
+   * it has seen for the key makes an ordered plain handler strict even against a paused node.
+   */
+  long laneToken();
+
+  /** Time until the attempt counts as failed; empty without a timeout. */
+  Optional<Duration> timeLeft();
+
+  /** True once the inbox is stopping or its lane is lost: end soon, nothing will be counted. */
+  boolean stopRequested();
+}

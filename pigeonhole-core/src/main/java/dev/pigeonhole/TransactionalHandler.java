@@ -1,0 +1,11 @@
+package dev.pigeonhole;
+
+/**
+ * Handles payloads inside a transaction of the inbox's database: what is written through {@link
+ * HandlerTransaction#connection()} commits together with the receipt, once. The code may run more
+ * than once; its effects may not.
+ */
+@FunctionalInterface
+public interface TransactionalHandler<T> {
+  void handle(T payload, HandlerTransaction<T> tx) throws Exception;
+}

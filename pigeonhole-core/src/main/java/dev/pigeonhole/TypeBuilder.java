@@ -1,0 +1,128 @@
+package dev.pigeonhole;
+
+import dev.pigeonhole.internal.registry.HandlerSpec;
+import dev.pigeonhole.internal.registry.TypeSpec;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** One message type of a channel and its handlers. */
+public final class TypeBuilder<T> {
+  private final ChannelBuilder channel;
+  private final Class<T> type;
+  private final List<HandlerSpec> handlers = new ArrayList<>();
+  private String name;
+  private List<String> aliases = List.of();
+  private @Nullable Function<Object, @Nullable String> businessKey;
+  private @Nullable Function<Object, @Nullable String> orderingKey;
+
+  TypeBuilder(ChannelBuilder channel, Class<T> type) {
+    this.channel = channel;
+    this.type = type;
+    this.name = type.getSimpleName();
+  }
+
+  /**
+   * The logical name that messages are stored under, and names that stored messages may still
+   * carry. Without it, the class's simple name.
+   */
+  public TypeBuilder<T> named(String name, String... aliases) {
+    this.name = name;
+    this.aliases = List.of(aliases);
+    return this;
+  }
+
+  /**
+   * A business key instead of the message id: a republished message with a new id is a repeat. The
+   * key is scoped by the type's name, so keys of two types never meet.
+   */
+  public TypeBuilder<T> keyedBy(Function<? super T, @Nullable String> selector) {
+    this.businessKey = payload -> selector.apply(type.cast(payload));
+    return this;
+  }
+
+  /** Messages with the same key reach each handler one at a time, in the order of receipt. */
+  public TypeBuilder<T> orderedBy(Function<? super T, @Nullable String> selector) {
+    this.orderingKey = payload -> selector.apply(type.cast(payload));
+    return this;
+  }
+
+  /** Adds a handler of payloads. */
+  public TypeBuilder<T> handle(String key, Handler<? super T> handler, HandlerOption... options) {
+    return handle(HandlerKey.of(key), handler, options);
+  }
+
+  /** Adds a handler of payloads that was once called something else. */
+  public TypeBuilder<T> handle(
+      HandlerKey key, Handler<? super T> handler, HandlerOption... options) {
+    return handleMessage(key, received -> handler.handle(received.payload()), options);
+  }
+
+  /** Adds a handler that wants to see the whole received message. */
+  public TypeBuilder<T> handleMessage(
+      String key, MessageHandler<T> handler, HandlerOption... options) {
+    return handleMessage(HandlerKey.of(key), handler, options);
+  }
+
+  /** As above, for a handler that was once called something else. */
+  @SuppressWarnings("unchecked") // the dispatcher hands out what the codec decoded into T
+  public TypeBuilder<T> handleMessage(
+      HandlerKey key, MessageHandler<T> handler, HandlerOption... options) {
+    handlers.add(spec(key, (MessageHandler<Object>) (MessageHandler<?>) handler, null, options));
+    return this;
+  }
+
+  /** Adds a handler whose writes commit together with its receipt. */
+  public TypeBuilder<T> handleInTransaction(
+      String key, TransactionalHandler<T> handler, HandlerOption... options) {
+    return handleInTransaction(HandlerKey.of(key), handler, options);
+  }
+
+  /** As above, for a handler that was once called something else. */
+  @SuppressWarnings("unchecked") // the dispatcher hands out what the codec decoded into T
+  public TypeBuilder<T> handleInTransaction(
+      HandlerKey key, TransactionalHandler<T> handler, HandlerOption... options) {
+    handlers.add(
+        spec(key, null, (TransactionalHandler<Object>) (TransactionalHandler<?>) handler, options));
+    return this;
+  }
+
+  /** Starts the block of another message type. */
+  public <U> TypeBuilder<U> on(Class<U> other) {
+    return channel.on(other);
+  }
+
+  /** Ends the channel. */
+  public Channel build() {
+    return channel.build();
+  }
+
+  TypeSpec spec() {
+    return new TypeSpec(type, name, aliases, businessKey, orderingKey, List.copyOf(handlers));
+  }
+
+  private static HandlerSpec spec(
+      HandlerKey key,
+      @Nullable MessageHandler<Object> plain,
+      @Nullable TransactionalHandler<Object> transactional,
+      HandlerOption... options) {
+    RetryPolicy retry = null;
+    Duration timeout = null;
+    Integer atMost = null;
+    int shared = 1;
+    for (HandlerOption option : options) {
+      if (option instanceof HandlerOption.Retrying chosen) {
+        retry = chosen.policy();
+      } else if (option instanceof HandlerOption.Within chosen) {
+        timeout = chosen.timeout();
+      } else if (option instanceof HandlerOption.AtMost chosen) {
+        atMost = chosen.attempts();
+      } else if (option instanceof HandlerOption.SharedCommits chosen) {
+        shared = chosen.deliveries();
+      }
+    }
+    return new HandlerSpec(key, plain, transactional, retry, timeout, atMost, shared);
+  }
+}

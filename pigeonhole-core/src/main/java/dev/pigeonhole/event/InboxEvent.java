@@ -1,0 +1,76 @@
+package dev.pigeonhole.event;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Failure;
+import dev.pigeonhole.MessageRef;
+import java.time.Duration;
+
+/**
+ * Something that happened in an inbox. Events of deliveries are told after the database has
+ * committed what they say.
+ */
+public sealed interface InboxEvent {
+
+  /** The inbox's name. */
+  String inbox();
+
+  /** A new message was stored. */
+  record Accepted(String inbox, String channel, MessageRef message, String type)
+      implements InboxEvent {}
+
+  /** A known message arrived again. */
+  record Repeated(String inbox, String channel, MessageRef message, String type)
+      implements InboxEvent {}
+
+  /** A known identity arrived with other content. */
+  record Conflicted(String inbox, String channel, MessageRef message, String type)
+      implements InboxEvent {}
+
+  /** A message was refused. */
+  record Rejected(String inbox, String channel, ErrorCode code, String reason)
+      implements InboxEvent {}
+
+  /**
+   * A handler has finished a message.
+   *
+   * @param took how long the last attempt took
+   * @param lag time from receipt to completion
+   */
+  record Completed(
+      String inbox, String handler, MessageRef message, int attempt, Duration took, Duration lag)
+      implements InboxEvent {}
+
+  /**
+   * An attempt failed and will be repeated.
+   *
+   * @param next the wait until the next attempt
+   */
+  record Failed(
+      String inbox, String handler, MessageRef message, int attempt, Failure failure, Duration next)
+      implements InboxEvent {}
+
+  /** A delivery will not be tried again until an operator acts. */
+  record Poisoned(String inbox, String handler, MessageRef message, int attempt, Failure failure)
+      implements InboxEvent {}
+
+  /**
+   * An attempt was cut by a shutdown; it does not count.
+   *
+   * @param releases how often this delivery has been cut by now
+   */
+  record Released(String inbox, String handler, MessageRef message, int releases)
+      implements InboxEvent {}
+
+  /** A settle was refused: somebody else had settled the delivery, this node was a zombie. */
+  record Refused(String inbox, String handler, long seq) implements InboxEvent {}
+
+  /** An attempt ignores its timeout; its slot was replaced. */
+  record Stuck(String inbox, String handler, MessageRef message, int stuckNow)
+      implements InboxEvent {}
+
+  /** A node was declared dead by this one. */
+  record NodeDied(String inbox, String node) implements InboxEvent {}
+
+  /** A loop of the engine failed and starts again after the restart delay. */
+  record Restarted(String inbox, String loop, Throwable cause) implements InboxEvent {}
+}

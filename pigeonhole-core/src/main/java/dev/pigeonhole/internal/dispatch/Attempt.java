@@ -1,0 +1,152 @@
+package dev.pigeonhole.internal.dispatch;
+
+import dev.pigeonhole.Failure;
+import dev.pigeonhole.Headers;
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.Received;
+import dev.pigeonhole.internal.registry.BoundHandler;
+import dev.pigeonhole.internal.registry.Hashes;
+import dev.pigeonhole.internal.registry.HeaderFormat;
+import java.sql.Connection;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** One invocation of one handler, and what the handler can see of it. */
+final class Attempt implements Received<Object> {
+  /** Who speaks for the attempt. Whoever moves it out of RUNNING settles it; the other is late. */
+  enum State {
+    RUNNING,
+    ENDED,
+    TIMED_OUT,
+    CUT
+  }
+
+  final Work work;
+  final BoundHandler handler;
+  final Thread thread = Thread.currentThread();
+  final long startedNanos = System.nanoTime();
+
+  private final BooleanSupplier stopping;
+  private State state = State.RUNNING; // guarded by this
+  private @Nullable Object payload; // set once, before the handler sees this
+  private volatile boolean stop;
+  private volatile @Nullable Connection connection;
+
+  Attempt(Work work, BoundHandler handler, BooleanSupplier stopping) {
+    this.work = work;
+    this.handler = handler;
+    this.stopping = stopping;
+  }
+
+  /** True for the one caller that may settle it. */
+  synchronized boolean end(State end) {
+    if (state != State.RUNNING) {
+      return false;
+    }
+    state = end;
+    return true;
+  }
+
+  synchronized State state() {
+    return state;
+  }
+
+  void requestStop() {
+    stop = true;
+  }
+
+  void decoded(@Nullable Object decoded) {
+    this.payload = decoded;
+  }
+
+  void using(@Nullable Connection inUse) {
+    this.connection = inUse;
+  }
+
+  @Nullable Connection connection() {
+    return connection;
+  }
+
+  Duration took() {
+    return Duration.ofNanos(System.nanoTime() - startedNanos);
+  }
+
+  @Override
+  @SuppressWarnings("NullAway") // null only for a missing body, which the handler's type allows for
+  public Object payload() {
+    return payload;
+  }
+
+  @Override
+  public MessageRef message() {
+    return new MessageRef(work.message().source(), work.message().id());
+  }
+
+  @Override
+  public String type() {
+    return work.message().type();
+  }
+
+  @Override
+  public Headers headers() {
+    return HeaderFormat.decode(work.message().headers());
+  }
+
+  @Override
+  public String handler() {
+    return handler.keyOf(work.delivery().keyId());
+  }
+
+  @Override
+  public int attempt() {
+    return work.delivery().attempt();
+  }
+
+  @Override
+  public Optional<Failure> previousFailure() {
+    return Optional.ofNullable(work.previous());
+  }
+
+  @Override
+  public Instant receivedAt() {
+    return work.message().receivedAt();
+  }
+
+  @Override
+  public Optional<Instant> occurredAt() {
+    return Optional.ofNullable(work.message().occurredAt());
+  }
+
+  @Override
+  public Optional<String> orderingKey() {
+    return Optional.ofNullable(work.message().orderingKey());
+  }
+
+  @Override
+  public String idempotencyKey() {
+    return Hashes.idempotencyKey(work.message().source(), work.message().id(), handler());
+  }
+
+  @Override
+  public long laneToken() {
+    return work.laneToken();
+  }
+
+  @Override
+  public Optional<Duration> timeLeft() {
+    Duration timeout = handler.spec().timeout();
+    if (timeout == null) {
+      return Optional.empty();
+    }
+    Duration left = timeout.minus(took());
+    return Optional.of(left.isNegative() ? Duration.ZERO : left);
+  }
+
+  @Override
+  public boolean stopRequested() {
+    return stop || stopping.getAsBoolean();
+  }
+}

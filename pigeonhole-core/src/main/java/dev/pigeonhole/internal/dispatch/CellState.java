@@ -1,0 +1,47 @@
+package dev.pigeonhole.internal.dispatch;
+
+import dev.pigeonhole.store.Cell;
+
+/** What the dispatcher remembers of a cell that this node owns. Touched by its thread alone. */
+final class CellState {
+  /** Look-backs reach over this many ticks of 200 ms: 3 s. */
+  static final int TICKS = 15;
+
+  final Cell cell;
+  final long token;
+
+  /** The highest fresh seq a forward read has brought. */
+  long cursor;
+
+  /** Whether the last forward read came back short. */
+  boolean caughtUp;
+
+  /** Rows still to be marked before they are dispatched; 0 when the cell is not on probation. */
+  int probation;
+
+  /** Set when the node is about to give the cell back: nothing new is read or started. */
+  boolean leaving;
+
+  /** Rows of this cell that are queued, running or unsettled. */
+  int open;
+
+  /** Rows of this cell that stand open in {@code later}, due or parked. */
+  int late;
+
+  private final long[] past = new long[TICKS];
+  private int tick;
+
+  CellState(Cell cell, long token, int probation) {
+    this.cell = cell;
+    this.token = token;
+    this.probation = probation;
+  }
+
+  /** Notes the cursor once per tick and answers where it stood {@link #TICKS} ticks ago. */
+  long tick() {
+    long then = past[tick];
+    past[tick] = cursor;
+    tick = (tick + 1) % TICKS;
+    return then;
+  }
+}

@@ -1,0 +1,290 @@
+package dev.pigeonhole.internal.dispatch;
+
+import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.internal.registry.BoundHandler;
+import dev.pigeonhole.internal.registry.Payloads;
+import dev.pigeonhole.internal.registry.Registry;
+import dev.pigeonhole.internal.rescue.Node;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.CellRow;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.InboxStore;
+import dev.pigeonhole.store.Settlement;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The parts of a working inbox, put together: node, dispatcher, slots and settler. It has no thread
+ * of its own; whoever drives it calls the three turns, from three threads or from one.
+ */
+public final class Engine {
+  /** What the engine is told; see {@code InboxBuilder} for what each means. */
+  public record Settings(
+      String nodeName,
+      RetryPolicy retry,
+      int concurrency,
+      int batchSize,
+      int maxCrashes,
+      Duration pollMin,
+      Duration pollMax,
+      Duration beat,
+      Duration deadAfter,
+      Duration startLimit,
+      Duration holdUnknownKeys) {}
+
+  private final Node node;
+  private final Settler settler;
+  private final Runner runner;
+  private final Dispatcher dispatcher;
+  private final OpenSet open = new OpenSet();
+  private final Timeouts timeouts;
+  private final AtomicInteger attempts = new AtomicInteger();
+  private volatile boolean stopping;
+
+  /**
+   * @param timer null when driven by hand
+   * @param fatal is told when this node had better stop
+   */
+  public Engine(
+      InboxStore store,
+      Registry registry,
+      Payloads payloads,
+      Events events,
+      Settings settings,
+      Executor executor,
+      @Nullable ScheduledExecutorService timer,
+      Consumer<Throwable> fatal) {
+    this.node =
+        new Node(
+            store,
+            events,
+            settings.nodeName(),
+            registry.families(),
+            settings.beat(),
+            settings.deadAfter(),
+            settings.startLimit(),
+            settings.holdUnknownKeys(),
+            new OwnedCells());
+    this.settler =
+        new Settler(
+            store.deliveries(),
+            settings.batchSize(),
+            results -> dispatcher().post(() -> dispatcher().settled(results)));
+    this.timeouts = new Timeouts(timer, store.interruptible());
+    this.runner =
+        new Runner(
+            payloads,
+            store.transactions().orElse(null),
+            settler,
+            timeouts,
+            events,
+            settings.retry(),
+            store.clock(),
+            () -> stopping,
+            new Around(fatal));
+    Map<Integer, HandlerLine> lines = new HashMap<>();
+    for (BoundHandler handler : registry.handlers()) {
+      Integer atMost = handler.spec().atMost();
+      int slots = atMost == null ? settings.concurrency() : atMost;
+      HandlerLine line =
+          new HandlerLine(
+              handler,
+              slots,
+              Math.max(settings.batchSize(), 2 * slots),
+              executor,
+              () -> dispatcher().quiet(),
+              runner::run);
+      handler.ids().forEach(id -> lines.put(id.family(), line));
+    }
+    this.dispatcher =
+        new Dispatcher(
+            store.deliveries(),
+            settler,
+            events,
+            new Dispatcher.Settings(
+                settings.batchSize(),
+                settings.maxCrashes(),
+                settings.pollMin(),
+                settings.pollMax()),
+            store.clock(),
+            node,
+            lines,
+            open);
+  }
+
+  private Dispatcher dispatcher() {
+    return dispatcher;
+  }
+
+  // ---- the three turns
+
+  public void dispatchTurn() throws InterruptedException {
+    dispatcher.turn(true);
+  }
+
+  public void settleTurn() throws InterruptedException {
+    settler.turn(100);
+  }
+
+  public void beatTurn() {
+    node.tick();
+  }
+
+  /** How long a beat turn may be put off. */
+  public Duration untilBeatTurn() {
+    return node.nextTick();
+  }
+
+  // ---- life
+
+  public void join() {
+    node.join();
+  }
+
+  public boolean beating() {
+    return node.beating();
+  }
+
+  /** After a failure of the dispatcher's own. */
+  public void resetDispatcher() {
+    dispatcher.reset();
+  }
+
+  /** Starts nothing from now on, drops what is queued, and tells running attempts. */
+  public void beginStop() {
+    stopping = true;
+    node.startNothing();
+    dispatcher.stop();
+  }
+
+  /** Tells the other nodes, so that they take over what is free. */
+  public void sayStopping() {
+    node.stopping();
+  }
+
+  public boolean attemptsRunning() {
+    return !runner.running().isEmpty();
+  }
+
+  public boolean settlesWaiting() {
+    return !settler.idle();
+  }
+
+  /** The grace period is over. */
+  public void cut() {
+    runner.cut(timeouts::interrupt);
+  }
+
+  public void sayStopped() {
+    node.stopped();
+  }
+
+  // ---- driven by hand
+
+  /** Runs everything that is due on the calling thread. */
+  public void drain() throws InterruptedException {
+    dispatcher.lookNow();
+    do {
+      dispatcher.turn(false);
+      settler.flushAll();
+      dispatcher.turn(false);
+    } while (!dispatcher.idle() || settlesWaiting());
+  }
+
+  /** How many attempts have begun. */
+  public int attempts() {
+    return attempts.get();
+  }
+
+  // ---- hand-over of local accepts
+
+  public long takeTicket() {
+    return open.takeTicket();
+  }
+
+  public void handOver(long ticket, Collection<Dispatcher.HandOver> accepted) {
+    dispatcher.post(() -> dispatcher.handOver(ticket, accepted));
+  }
+
+  public void wake() {
+    dispatcher.wake();
+  }
+
+  /** The node's news, brought to the dispatcher. */
+  private final class OwnedCells implements Node.Cells {
+    @Override
+    public void taken(List<CellRow> cells) {
+      dispatcher.post(() -> dispatcher.cellsTaken(cells));
+    }
+
+    @Override
+    public void wanted(List<Cell> cells) {
+      dispatcher.post(() -> dispatcher.cellsWanted(cells));
+    }
+
+    @Override
+    public void lost() {
+      runner.running().forEach(Attempt::requestStop);
+      dispatcher.post(dispatcher::cellsLost);
+    }
+
+    @Override
+    public Set<Cell> owned() {
+      return dispatcher.owned();
+    }
+
+    @Override
+    public Set<Cell> leaving() {
+      return dispatcher.leaving();
+    }
+  }
+
+  /** What attempts need to know and to tell. */
+  private final class Around implements Runner.Surroundings {
+    private final Consumer<Throwable> fatal;
+
+    Around(Consumer<Throwable> fatal) {
+      this.fatal = fatal;
+    }
+
+    @Override
+    public boolean mayStart() {
+      return node.mayStart();
+    }
+
+    @Override
+    public void begun(Delivery delivery) {
+      attempts.incrementAndGet();
+      dispatcher.begun(delivery);
+    }
+
+    @Override
+    public void notStarted(Work work) {
+      dispatcher.post(() -> dispatcher.forgetUnstarted(work.delivery()));
+    }
+
+    @Override
+    public void completedInTransaction(Settlement settlement) {
+      dispatcher.post(() -> dispatcher.settled(List.of(new Settled(settlement, false))));
+    }
+
+    @Override
+    public void notOurs(Delivery delivery) {
+      dispatcher.post(() -> dispatcher.notOurs(delivery));
+    }
+
+    @Override
+    public void fatal(Throwable error) {
+      fatal.accept(error);
+    }
+  }
+}

@@ -1,0 +1,136 @@
+package dev.pigeonhole.internal.dispatch;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Failure;
+import dev.pigeonhole.InboxException;
+import java.io.PrintWriter;
+import java.io.Writer;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Turns an exception into a {@link Failure} that any database can store: bounded, without NUL, half
+ * characters or control characters. Saving a failure must never fail, or the delivery would be
+ * stuck.
+ */
+public final class Failures {
+  private static final int MESSAGE = 2_000;
+  private static final int STACK = 8_000;
+
+  private Failures() {}
+
+  public static Failure of(Throwable thrown, Instant at) {
+    ErrorCode code =
+        thrown instanceof InboxException inbox ? inbox.code() : ErrorCode.HANDLER_FAILED;
+    return of(code, thrown, at);
+  }
+
+  public static Failure of(ErrorCode code, Throwable thrown, Instant at) {
+    return new Failure(
+        code,
+        clean(thrown.getClass().getName(), 200),
+        clean(message(thrown), MESSAGE),
+        clean(stack(thrown), STACK),
+        fingerprint(thrown),
+        at.truncatedTo(java.time.temporal.ChronoUnit.MICROS));
+  }
+
+  /** A failure that no exception stands behind. */
+  public static Failure of(ErrorCode code, String message, Instant at) {
+    return new Failure(
+        code,
+        code.text(),
+        clean(message, MESSAGE),
+        "",
+        code.text(),
+        at.truncatedTo(java.time.temporal.ChronoUnit.MICROS));
+  }
+
+  /** Escapes what a database may refuse and cuts the rest; keeps line breaks and tabs. */
+  static String clean(String text, int limit) {
+    StringBuilder out = new StringBuilder(Math.min(text.length(), limit));
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      boolean pair =
+          Character.isHighSurrogate(c)
+              && i + 1 < text.length()
+              && Character.isLowSurrogate(text.charAt(i + 1));
+      String next;
+      if (pair) {
+        next = text.substring(i, i + 2);
+        i++;
+      } else if (Character.isSurrogate(c)
+          || (Character.isISOControl(c) && c != '\n' && c != '\t')) {
+        next = c == '\r' ? "" : String.format("\\u%04X", (int) c);
+      } else {
+        next = String.valueOf(c);
+      }
+      if (out.length() + next.length() > limit) {
+        break;
+      }
+      out.append(next);
+    }
+    return out.toString();
+  }
+
+  private static String message(Throwable thrown) {
+    try {
+      @Nullable String message = thrown.getMessage();
+      return message == null ? "" : message;
+    } catch (RuntimeException e) {
+      return "(its message could not be read: " + e.getClass().getName() + ")";
+    }
+  }
+
+  private static String stack(Throwable thrown) {
+    BoundedText text = new BoundedText(2 * STACK);
+    try (PrintWriter writer = new PrintWriter(text)) {
+      thrown.printStackTrace(writer);
+    } catch (RuntimeException e) {
+      return text + "(its stack could not be read: " + e.getClass().getName() + ")";
+    }
+    return text.toString();
+  }
+
+  private static String fingerprint(Throwable thrown) {
+    StringBuilder place = new StringBuilder(thrown.getClass().getName());
+    StackTraceElement[] frames = thrown.getStackTrace();
+    for (int i = 0; i < Math.min(3, frames.length); i++) {
+      place
+          .append('\n')
+          .append(frames[i].getClassName())
+          .append('#')
+          .append(frames[i].getMethodName());
+    }
+    return String.format("%016x", dev.pigeonhole.internal.registry.Hashes.key(place.toString()));
+  }
+
+  /** Forgets what goes over the limit, so that a huge message costs no more than its own size. */
+  private static final class BoundedText extends Writer {
+    private final StringBuilder text = new StringBuilder();
+    private final int limit;
+
+    BoundedText(int limit) {
+      this.limit = limit;
+    }
+
+    @Override
+    public void write(char[] buffer, int offset, int length) {
+      int room = Math.min(length, limit - text.length());
+      if (room > 0) {
+        text.append(buffer, offset, room);
+      }
+    }
+
+    @Override
+    public void flush() {}
+
+    @Override
+    public void close() {}
+
+    @Override
+    public String toString() {
+      return text.toString();
+    }
+  }
+}

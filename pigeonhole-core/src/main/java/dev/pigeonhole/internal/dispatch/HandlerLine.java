@@ -1,0 +1,156 @@
+package dev.pigeonhole.internal.dispatch;
+
+import dev.pigeonhole.internal.registry.BoundHandler;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.Delivery;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiConsumer;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Everything one handler has on this node: rows waiting to be loaded, work waiting for a slot, and
+ * the slots themselves. Handlers share nothing here, so one that is slow or stuck holds nobody up.
+ */
+final class HandlerLine {
+  final BoundHandler handler;
+  final int slots;
+  final int capacity;
+
+  // The dispatcher's thread alone touches these.
+  final Deque<Delivery> ready = new ArrayDeque<>();
+  final Map<Long, KeyLine> keys = new HashMap<>();
+  int occupancy;
+  int parked;
+
+  private final Executor executor;
+  private final BooleanSupplier quiet;
+  private final BiConsumer<HandlerLine, List<Work>> runner;
+  private final ConcurrentLinkedQueue<Work> queue = new ConcurrentLinkedQueue<>();
+  private final AtomicInteger queued = new AtomicInteger();
+  private final AtomicInteger active = new AtomicInteger();
+  private final AtomicInteger stuck = new AtomicInteger();
+
+  /**
+   * @param quiet while true no work is started, because a suspect runs alone
+   * @param runner runs a group of work to its end on the calling thread
+   */
+  HandlerLine(
+      BoundHandler handler,
+      int slots,
+      int capacity,
+      Executor executor,
+      BooleanSupplier quiet,
+      BiConsumer<HandlerLine, List<Work>> runner) {
+    this.handler = handler;
+    this.slots = slots;
+    this.capacity = capacity;
+    this.executor = executor;
+    this.quiet = quiet;
+    this.runner = runner;
+  }
+
+  int room() {
+    return capacity - occupancy;
+  }
+
+  /** Hands work to the slots. */
+  void enqueue(Work work) {
+    queue.add(work);
+    queued.incrementAndGet();
+  }
+
+  /** Makes sure that queued work finds a worker, up to the slots of this handler. */
+  void wakeWorkers() {
+    for (int wanted = queued.get(); wanted > 0 && !quiet.getAsBoolean(); wanted--) {
+      int now = active.get();
+      if (now >= slots + stuck.get()) {
+        return;
+      }
+      if (active.compareAndSet(now, now + 1)) {
+        executor.execute(this::work);
+      }
+    }
+  }
+
+  /** Runs one piece of work while everything else is quiet. */
+  void runAlone(Work work) {
+    active.incrementAndGet();
+    executor.execute(
+        () -> {
+          try {
+            runner.accept(this, List.of(work));
+          } finally {
+            active.decrementAndGet();
+          }
+        });
+  }
+
+  /** Whether no attempt of this handler is under way, stuck ones apart. */
+  boolean resting() {
+    return active.get() - stuck.get() <= 0;
+  }
+
+  /** Takes back work that no slot has begun, of one cell or of all. */
+  List<Work> withdraw(@Nullable Cell cell) {
+    List<Work> withdrawn = new ArrayList<>();
+    for (Work work : queue) {
+      if ((cell == null || work.delivery().cell().equals(cell)) && queue.remove(work)) {
+        queued.decrementAndGet();
+        withdrawn.add(work);
+      }
+    }
+    return withdrawn;
+  }
+
+  /**
+   * A slot's attempt has timed out and does not end. Opens a spare slot, up to as many as there are
+   * slots, and answers how many are stuck now.
+   */
+  int slotStuck() {
+    int now = stuck.updateAndGet(n -> Math.min(n + 1, slots));
+    wakeWorkers();
+    return now;
+  }
+
+  /** A stuck attempt has ended after all. */
+  void slotFreed() {
+    stuck.updateAndGet(n -> Math.max(0, n - 1));
+  }
+
+  private void work() {
+    try {
+      List<Work> group = take();
+      while (!group.isEmpty()) {
+        runner.accept(this, group);
+        group = take();
+      }
+    } finally {
+      active.decrementAndGet();
+    }
+    // Something may have been queued between the last look and giving the slot back.
+    wakeWorkers();
+  }
+
+  private List<Work> take() {
+    int most = handler.spec().sharedCommits();
+    List<Work> group = new ArrayList<>(Math.min(most, 8));
+    while (group.size() < most && !quiet.getAsBoolean() && active.get() <= slots + stuck.get()) {
+      Work work = queue.poll();
+      if (work == null) {
+        break;
+      }
+      queued.decrementAndGet();
+      group.add(work);
+    }
+    return group;
+  }
+}

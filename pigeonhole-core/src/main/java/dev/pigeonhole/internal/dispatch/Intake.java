@@ -1,0 +1,361 @@
+package dev.pigeonhole.internal.dispatch;
+
+import dev.pigeonhole.Acceptance.Rejected;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.internal.registry.ChannelSpec;
+import dev.pigeonhole.internal.registry.Hashes;
+import dev.pigeonhole.internal.registry.HeaderFormat;
+import dev.pigeonhole.internal.registry.Names;
+import dev.pigeonhole.internal.registry.Payloads;
+import dev.pigeonhole.internal.registry.Registry;
+import dev.pigeonhole.internal.registry.TypeSpec;
+import dev.pigeonhole.store.NewMessage;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The edge: turns a message into what the store takes, or says what is wrong with it. Everything
+ * that can be checked without the database is checked here, before the message joins a group, so
+ * that one bad message never sinks its neighbours.
+ */
+public final class Intake {
+  /** The limits of one inbox. */
+  public record Limits(int lanes, int maxPayload, int maxHeaders, int maxHeaderBytes) {}
+
+  /** Exactly one of the two is there. */
+  public record Checked(@Nullable NewMessage message, @Nullable Rejected rejected) {}
+
+  private static final int LONGEST_ID = 200;
+  private static final int LONGEST_SOURCE = 250;
+  private static final Instant EARLIEST = Instant.parse("1000-01-01T00:00:00Z");
+  private static final Instant LATEST = Instant.parse("9999-12-31T23:59:59Z");
+  private static final Duration FARTHEST = Duration.ofDays(3653);
+
+  private final Registry registry;
+  private final Payloads payloads;
+  private final Limits limits;
+  private final InstantSource clock;
+
+  public Intake(Registry registry, Payloads payloads, Limits limits, InstantSource clock) {
+    this.registry = registry;
+    this.payloads = payloads;
+    this.limits = limits;
+    this.clock = clock;
+  }
+
+  public Checked check(ChannelSpec channel, Message message) {
+    try {
+      return new Checked(convert(channel, message), null);
+    } catch (InboxException e) {
+      String reason = e.getMessage() == null ? "" : e.getMessage();
+      return new Checked(null, new Rejected(e.code(), reason));
+    }
+  }
+
+  private NewMessage convert(ChannelSpec channel, Message message) {
+    Payloads.Encoded encoded = encoded(message);
+    TypeSpec type = type(channel, message);
+    String typeName = message.type().orElseGet(() -> type == null ? "" : type.name());
+    checkType(typeName);
+    checkSize(encoded);
+    String source;
+    String id;
+    if (type != null && type.businessKey() != null) {
+      source = type.name();
+      id = selected(type, type.businessKey(), message, encoded);
+    } else {
+      source = message.source().orElse(channel.name());
+      id = message.id();
+    }
+    String checkedId = checkId(id);
+    checkSource(source);
+    String orderingKey = orderingKey(type, message, encoded);
+    long hash = orderingKey == null ? Hashes.identity(source, checkedId) : Hashes.key(orderingKey);
+    return new NewMessage(
+        source,
+        checkedId,
+        typeName,
+        channel.name(),
+        message.transport(),
+        Hashes.lane(hash, limits.lanes()),
+        orderingKey == null ? null : hash,
+        orderingKey,
+        encoded.content(),
+        encoded.contentType(),
+        headers(message),
+        Hashes.content(encoded.contentType(), encoded.content()),
+        type == null ? channel.onConflict() : type.onConflict(channel.onConflict()),
+        occurredAt(message),
+        notBefore(message),
+        type == null ? List.of() : registry.handlersOf(type));
+  }
+
+  private Payloads.Encoded encoded(Message message) {
+    if (message.type().isPresent()) {
+      String contentType = message.contentType().orElse("application/octet-stream");
+      Payloads.refuseSerialized(contentType);
+      if (contentType.isBlank()
+          || contentType.length() > 200
+          || contentType.chars().anyMatch(Character::isISOControl)) {
+        throw reject(
+            ErrorCode.PAYLOAD_CHARSET,
+            "The content type '%s' is not usable: 1 to 200 characters, no control characters."
+                .formatted(Names.shown(contentType)));
+      }
+      byte[] content = (byte[]) message.payload();
+      return new Payloads.Encoded(content == null ? null : content.clone(), contentType);
+    }
+    Object payload = message.payload();
+    if (payload == null) {
+      throw reject(
+          ErrorCode.PAYLOAD_UNENCODABLE,
+          "The payload is null, which names no type. Use Message.encoded(…) for a missing body.");
+    }
+    return payloads.encode(payload);
+  }
+
+  private @Nullable TypeSpec type(ChannelSpec channel, Message message) {
+    if (message.type().isPresent()) {
+      return Registry.typeNamed(channel, message.type().get());
+    }
+    Object payload = message.payload();
+    TypeSpec type = payload == null ? null : Registry.typeOf(channel, payload.getClass());
+    if (type == null) {
+      throw reject(
+          ErrorCode.TYPE_NOT_REGISTERED,
+          "Channel '%s' has no handler for %s and no name to store it under. Declare .on(%s.class)."
+              .formatted(
+                  channel.name(),
+                  payload == null ? "null" : payload.getClass().getName(),
+                  payload == null ? "Type" : payload.getClass().getSimpleName()));
+    }
+    return type;
+  }
+
+  private static void checkType(String name) {
+    if (name.isBlank() || points(name) > 200 || name.chars().anyMatch(Character::isISOControl)) {
+      throw reject(
+          ErrorCode.PAYLOAD_TYPE_REFUSED,
+          "The type name '%s' is not usable: 1 to 200 characters, not blank, no control characters."
+              .formatted(Names.shown(name)));
+    }
+  }
+
+  private void checkSize(Payloads.Encoded encoded) {
+    byte[] content = encoded.content();
+    if (content != null && content.length > limits.maxPayload()) {
+      throw reject(
+          ErrorCode.PAYLOAD_TOO_LARGE,
+          ("The payload has %d bytes, the limit is %d. Send a reference to it, or raise"
+                  + " .maxPayload(…).")
+              .formatted(content.length, limits.maxPayload()));
+    }
+  }
+
+  private String selected(
+      TypeSpec type,
+      Function<Object, @Nullable String> selector,
+      Message message,
+      Payloads.Encoded encoded) {
+    String selected;
+    try {
+      selected = selector.apply(object(type, message, encoded));
+    } catch (InboxException e) {
+      throw e;
+    } catch (RuntimeException e) {
+      throw new InboxException(
+          ErrorCode.KEY_SELECTOR_FAILED,
+          "The key selector of %s threw %s.".formatted(type.name(), e.getClass().getName()),
+          e);
+    }
+    if (selected == null) {
+      throw reject(
+          ErrorCode.KEY_SELECTOR_FAILED,
+          "The key selector of %s answered null: the message has no business key."
+              .formatted(type.name()));
+    }
+    return selected;
+  }
+
+  private Object object(TypeSpec type, Message message, Payloads.Encoded encoded) {
+    Object payload =
+        message.type().isPresent()
+            ? payloads.decode(encoded.content(), encoded.contentType(), type.type())
+            : message.payload();
+    if (payload == null) {
+      throw reject(
+          ErrorCode.KEY_SELECTOR_FAILED,
+          "The message has no body, so no key of %s can be selected.".formatted(type.name()));
+    }
+    return payload;
+  }
+
+  private @Nullable String orderingKey(
+      @Nullable TypeSpec type, Message message, Payloads.Encoded encoded) {
+    String key = message.orderingKey().orElse(null);
+    if (key == null && type != null && type.orderingKey() != null) {
+      try {
+        key = type.orderingKey().apply(object(type, message, encoded));
+      } catch (InboxException e) {
+        throw e;
+      } catch (RuntimeException e) {
+        throw new InboxException(
+            ErrorCode.ORDERING_KEY_INVALID,
+            "The ordering key selector of %s threw %s."
+                .formatted(type.name(), e.getClass().getName()),
+            e);
+      }
+    }
+    if (key == null) {
+      return null;
+    }
+    if (key.isBlank() || points(key) > LONGEST_ID || badCharacter(key) >= 0) {
+      throw reject(
+          ErrorCode.ORDERING_KEY_INVALID,
+          ("The ordering key '%s' is not usable: 1 to 200 characters, not blank, no control"
+                  + " characters, no lone surrogates. Leave it out for a message without order.")
+              .formatted(Names.shown(key)));
+    }
+    return key;
+  }
+
+  private static String checkId(@Nullable String id) {
+    if (id == null || id.isEmpty()) {
+      throw reject(
+          ErrorCode.ID_MISSING,
+          "The message has no id, so a repeat could not be told from a new message. Set one, or"
+              + " select a business key with .keyedBy(…).");
+    }
+    if (id.codePoints().allMatch(Intake::isBlank)) {
+      throw reject(ErrorCode.ID_BLANK, "The message id is blank. Set a real one.");
+    }
+    if (points(id) > LONGEST_ID) {
+      throw reject(
+          ErrorCode.ID_TOO_LONG,
+          "The message id '%s' has %d characters, the limit is %d. Send a shorter one or its hash."
+              .formatted(Names.shown(id), points(id), LONGEST_ID));
+    }
+    checkCharacters("message id", id, ErrorCode.ID_CONTROL_CHARACTER);
+    return id;
+  }
+
+  private static void checkSource(String source) {
+    if (source.isBlank() || points(source) > LONGEST_SOURCE || badCharacter(source) >= 0) {
+      throw reject(
+          ErrorCode.SOURCE_INVALID,
+          ("The source '%s' is not usable: 1 to %d characters, not blank, no control characters, no"
+                  + " lone surrogates. Leave it out to use the channel's name.")
+              .formatted(Names.shown(source), LONGEST_SOURCE));
+    }
+  }
+
+  private static void checkCharacters(String what, String value, ErrorCode control) {
+    int at = badCharacter(value);
+    if (at < 0) {
+      return;
+    }
+    char bad = value.charAt(at);
+    if (Character.isSurrogate(bad)) {
+      throw reject(
+          ErrorCode.ID_INVALID_UNICODE,
+          "The %s '%s' has half a character (U+%04X) at position %d: it was cut or badly decoded."
+              .formatted(what, Names.shown(value), (int) bad, at));
+    }
+    throw reject(
+        control,
+        "The %s '%s' has the control character U+%04X at position %d."
+            .formatted(what, Names.shown(value), (int) bad, at));
+  }
+
+  private byte[] headers(Message message) {
+    int count = message.headers().asMap().size();
+    if (count > limits.maxHeaders()) {
+      throw reject(
+          ErrorCode.HEADERS_TOO_LARGE,
+          "The message has %d headers, the limit is %d.".formatted(count, limits.maxHeaders()));
+    }
+    for (String name : message.headers().asMap().keySet()) {
+      if (name.isEmpty() || badCharacter(name) >= 0) {
+        throw reject(
+            ErrorCode.HEADER_NAME_INVALID,
+            "The header name '%s' is empty or has a control character."
+                .formatted(Names.shown(name)));
+      }
+    }
+    byte[] bytes = HeaderFormat.encode(message.headers());
+    if (bytes.length > limits.maxHeaderBytes()) {
+      throw reject(
+          ErrorCode.HEADERS_TOO_LARGE,
+          "The headers have %d bytes together, the limit is %d."
+              .formatted(bytes.length, limits.maxHeaderBytes()));
+    }
+    return bytes;
+  }
+
+  private static @Nullable Instant occurredAt(Message message) {
+    Instant at = message.occurredAt().orElse(null);
+    if (at == null) {
+      return null;
+    }
+    if (at.isBefore(EARLIEST) || at.isAfter(LATEST)) {
+      throw reject(
+          ErrorCode.TIMESTAMP_OUT_OF_RANGE,
+          "occurredAt is %s; databases keep the years 1000 to 9999.".formatted(at));
+    }
+    return at.truncatedTo(ChronoUnit.MICROS);
+  }
+
+  private @Nullable Instant notBefore(Message message) {
+    Instant at = message.notBefore().orElse(null);
+    if (at == null) {
+      return null;
+    }
+    Instant now = clock.instant();
+    if (!at.isAfter(now)) {
+      return null; // a time in the past means now
+    }
+    if (at.isAfter(now.plus(FARTHEST))) {
+      throw reject(
+          ErrorCode.NOT_BEFORE_OUT_OF_RANGE,
+          "notBefore is %s, more than ten years ahead. Is the unit right?".formatted(at));
+    }
+    return at.truncatedTo(ChronoUnit.MICROS);
+  }
+
+  /** The position of the first control character or half character, or -1. */
+  private static int badCharacter(String value) {
+    for (int i = 0; i < value.length(); i++) {
+      char c = value.charAt(i);
+      if (Character.isISOControl(c)) {
+        return i;
+      }
+      if (Character.isHighSurrogate(c)
+          && i + 1 < value.length()
+          && Character.isLowSurrogate(value.charAt(i + 1))) {
+        i++;
+      } else if (Character.isSurrogate(c)) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  private static boolean isBlank(int point) {
+    return Character.isWhitespace(point) || Character.isSpaceChar(point);
+  }
+
+  private static int points(String value) {
+    return value.codePointCount(0, value.length());
+  }
+
+  private static InboxException reject(ErrorCode code, String reason) {
+    return new InboxException(code, reason);
+  }
+}

@@ -1,0 +1,41 @@
+package dev.pigeonhole.internal.dispatch;
+
+import dev.pigeonhole.store.Delivery;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The open deliveries of one ordering key for one handler, lowest first. Only the head may run, and
+ * the next one only after the head's settle has committed.
+ */
+final class KeyLine {
+  /**
+   * A delivery of the key.
+   *
+   * @param runnable false for one that waits in {@code later}: it keeps the key closed until it has
+   *     come back as due
+   */
+  record Member(Delivery row, boolean runnable) {}
+
+  final TreeMap<Long, Member> members = new TreeMap<>();
+  @Nullable Long running;
+
+  /** The head if it can run now. */
+  @Nullable Delivery next() {
+    Map.Entry<Long, Member> head = members.firstEntry();
+    if (running != null || head == null || !head.getValue().runnable()) {
+      return null;
+    }
+    return head.getValue().row();
+  }
+
+  /** Whether somebody is kept waiting by a head that is not due. */
+  boolean waitsForHead() {
+    Map.Entry<Long, Member> head = members.firstEntry();
+    return running == null
+        && head != null
+        && !head.getValue().runnable()
+        && members.values().stream().anyMatch(Member::runnable);
+  }
+}

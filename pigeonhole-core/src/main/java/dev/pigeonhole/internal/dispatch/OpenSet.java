@@ -1,0 +1,88 @@
+package dev.pigeonhole.internal.dispatch;
+
+import dev.pigeonhole.store.Delivery;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps a row from being handed out twice by one node.
+ *
+ * <p>The dispatcher's thread does all reading and learns of settles between reads, so a row that a
+ * read brings back is either still open here or was settled before that read began. Only accepts
+ * run on other threads: an accept commits, the reader finds the row, it runs and is settled, and
+ * only then does the accepting thread offer it. So each accept takes a <em>ticket</em> before its
+ * statement; what is settled while tickets are out leaves a <em>tombstone</em> until all of them
+ * have come back.
+ */
+final class OpenSet {
+  /** Names one attempt. A failed delivery comes back under another version. */
+  private record Key(long seq, int handler, int version) {
+    static Key of(Delivery row) {
+      return new Key(row.seq(), row.cell().handler(), row.version());
+    }
+  }
+
+  private final Map<Key, Delivery> open = new HashMap<>();
+  private final Map<Key, Long> tombstones = new LinkedHashMap<>();
+  private final TreeSet<Long> tickets = new TreeSet<>();
+  private long lastTicket;
+
+  /** Called by accepting threads, before their statement; everything else by the dispatcher. */
+  synchronized long takeTicket() {
+    long ticket = ++lastTicket;
+    tickets.add(ticket);
+    return ticket;
+  }
+
+  synchronized void returnTicket(long ticket) {
+    tickets.remove(ticket);
+    long oldest = tickets.isEmpty() ? Long.MAX_VALUE : tickets.first();
+    // In the order of their numbers, so the first young one ends the walk.
+    for (Iterator<Long> each = tombstones.values().iterator(); each.hasNext(); ) {
+      if (each.next() >= oldest) {
+        break;
+      }
+      each.remove();
+    }
+  }
+
+  /** Whether the row is new here; then it is open from now on. */
+  synchronized boolean offer(Delivery row) {
+    Key key = Key.of(row);
+    return !tombstones.containsKey(key) && open.putIfAbsent(key, row) == null;
+  }
+
+  synchronized boolean contains(Delivery row) {
+    return open.containsKey(Key.of(row));
+  }
+
+  /** The row was settled, by us or by somebody else. */
+  synchronized void settled(Delivery row) {
+    Key key = Key.of(row);
+    if (!tickets.isEmpty()) {
+      tombstones.put(key, lastTicket);
+    }
+    open.remove(key);
+  }
+
+  /** The row was not started and may be offered again. */
+  synchronized void dropped(Delivery row) {
+    open.remove(Key.of(row));
+  }
+
+  synchronized int size() {
+    return open.size();
+  }
+
+  synchronized int tombstones() {
+    return tombstones.size();
+  }
+
+  synchronized @Nullable Delivery any() {
+    return open.isEmpty() ? null : open.values().iterator().next();
+  }
+}

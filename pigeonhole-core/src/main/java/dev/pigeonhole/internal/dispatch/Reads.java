@@ -1,0 +1,311 @@
+package dev.pigeonhole.internal.dispatch;
+
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.CellLimit;
+import dev.pigeonhole.store.Deliveries;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DueRead;
+import dev.pigeonhole.store.Range;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+
+/**
+ * Decides which rows to ask the store for, and when.
+ *
+ * <p>Four reads cover each other's blind spots. <em>Forward</em> goes on from each cell's cursor
+ * and finds nearly everything. A row whose number was taken early and committed late lies behind
+ * the cursor: the <em>look-back</em>, up to five times a second, covers the last three seconds of
+ * it. What comes later still is left to the <em>sweep</em> from the start, which takes at most a
+ * twentieth of the time. <em>Due</em> reads rows that waited for a time, at the time they are known
+ * to wait for. None of them is asked for a handler that has no room, and each costs what it
+ * returns, not what waits: dead index entries under a long snapshot lie before the cursor.
+ */
+final class Reads {
+  private static final long LOOK_BACK = Duration.ofMillis(200).toNanos();
+  private static final long SWEEP = Duration.ofSeconds(5).toNanos();
+  private static final long NEVER = Duration.ofHours(1).toNanos();
+  private static final int SHARE = 16;
+  private static final int SWEEP_CHUNK = 200;
+
+  private final Deliveries store;
+  private final Collection<CellState> cells;
+  private final Function<Cell, HandlerLine> line;
+  private final long pollMin;
+  private final long pollMax;
+  private final int batchSize;
+
+  private final Set<CellState> woken = new LinkedHashSet<>();
+  private boolean looking = true;
+  private boolean hungry;
+  private boolean swept;
+  private long idlePoll;
+  private long nextForward;
+  private long nextLookBack;
+  private long nextSweep;
+  private long nextDue;
+  private long nextDuePoll;
+
+  Reads(
+      Deliveries store,
+      Dispatcher.Settings settings,
+      Collection<CellState> cells,
+      Function<Cell, HandlerLine> line) {
+    this.store = store;
+    this.cells = cells;
+    this.line = line;
+    this.pollMin = settings.pollMin().toNanos();
+    this.pollMax = settings.pollMax().toNanos();
+    this.batchSize = settings.batchSize();
+    this.idlePoll = pollMin;
+    long now = System.nanoTime();
+    nextForward = now;
+    nextLookBack = now + LOOK_BACK;
+    nextSweep = now + SWEEP;
+    nextDue = now;
+    nextDuePoll = now;
+  }
+
+  /** Something may have come in anywhere. */
+  void wake() {
+    looking = true;
+    idlePoll = pollMin;
+  }
+
+  /** Something has come in here. */
+  void wake(CellState cell) {
+    woken.add(cell);
+    idlePoll = pollMin;
+  }
+
+  /** Slots were freed: a handler that was full may be asked again. */
+  void roomMade() {
+    hungry = true;
+  }
+
+  void dueIn(Duration delay) {
+    long at = System.nanoTime() + delay.toNanos();
+    if (at - nextDue < 0) {
+      nextDue = at;
+    }
+  }
+
+  void sweepSoon() {
+    long at = System.nanoTime() + LOOK_BACK;
+    if (at - nextSweep < 0) {
+      nextSweep = at;
+    }
+  }
+
+  /** Everything is due: fresh work, late work, and what was missed. */
+  void lookNow() {
+    long now = System.nanoTime();
+    looking = true;
+    nextDue = now;
+    nextSweep = now;
+  }
+
+  boolean sweptNow() {
+    return swept;
+  }
+
+  long nanosUntilNext(long now) {
+    if (looking || !woken.isEmpty() || (hungry && anyBehind())) {
+      return 0;
+    }
+    long next = nextForward - now;
+    next = Math.min(next, nextLookBack - now);
+    next = Math.min(next, nextSweep - now);
+    next = Math.min(next, Math.min(nextDue, nextDuePoll) - now);
+    return Math.max(0, next);
+  }
+
+  List<List<Delivery>> turn(long now) {
+    List<List<Delivery>> found = new ArrayList<>();
+    swept = false;
+    if (cells.isEmpty()) {
+      looking = false;
+      woken.clear();
+      nextForward = now + pollMax;
+      nextDue = now + pollMax;
+      nextDuePoll = now + pollMax;
+      nextLookBack = now + pollMax;
+      nextSweep = now + pollMax;
+      return found;
+    }
+    if (looking || now - nextForward >= 0) {
+      looking = false;
+      woken.clear();
+      forward(cells, now, found);
+    } else if (!woken.isEmpty() || (hungry && anyBehind())) {
+      List<CellState> some = new ArrayList<>(woken);
+      woken.clear();
+      for (CellState cell : cells) {
+        if (!cell.caughtUp) {
+          some.add(cell);
+        }
+      }
+      forward(new LinkedHashSet<>(some), now, found);
+    }
+    hungry = false;
+    if (now - nextDue >= 0 || now - nextDuePoll >= 0) {
+      due(now, found);
+    }
+    if (now - nextLookBack >= 0) {
+      lookBack(now, found);
+    }
+    if (now - nextSweep >= 0) {
+      sweep(now, found);
+    }
+    return found;
+  }
+
+  /** Whether some cell has more to read and its handler room for it. */
+  private boolean anyBehind() {
+    for (CellState cell : cells) {
+      if (!cell.caughtUp && !cell.leaving && hasRoom(line.apply(cell.cell))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** A quarter of its capacity: reading for less is not worth a round trip. */
+  private static boolean hasRoom(HandlerLine line) {
+    return line.room() * 4 >= line.capacity;
+  }
+
+  private void forward(Collection<CellState> some, long now, List<List<Delivery>> found) {
+    Map<HandlerLine, Integer> behind = new HashMap<>();
+    for (CellState cell : some) {
+      if (!cell.caughtUp && !cell.leaving) {
+        behind.merge(line.apply(cell.cell), 1, Integer::sum);
+      }
+    }
+    List<Range> ranges = new ArrayList<>();
+    Map<Cell, CellState> asked = new HashMap<>();
+    for (CellState cell : some) {
+      HandlerLine handler = line.apply(cell.cell);
+      if (cell.leaving || !hasRoom(handler)) {
+        continue;
+      }
+      int share =
+          cell.caughtUp ? SHARE : Math.max(SHARE, handler.room() / behind.getOrDefault(handler, 1));
+      int limit = Math.min(share, batchSize);
+      ranges.add(Range.after(cell.cell, cell.cursor, limit));
+      asked.put(cell.cell, cell);
+    }
+    nextForward = now + idlePoll;
+    if (ranges.isEmpty()) {
+      return;
+    }
+    List<Delivery> rows = store.fresh(ranges);
+    Map<Cell, Integer> counts = new HashMap<>();
+    for (Delivery row : rows) {
+      counts.merge(row.cell(), 1, Integer::sum);
+      CellState cell = asked.get(row.cell());
+      if (cell != null && row.seq() > cell.cursor) {
+        cell.cursor = row.seq();
+      }
+    }
+    for (Range range : ranges) {
+      CellState cell = asked.get(range.cell());
+      if (cell != null) {
+        cell.caughtUp = counts.getOrDefault(range.cell(), 0) < range.limit();
+      }
+    }
+    if (rows.isEmpty()) {
+      idlePoll = Math.min(pollMax, idlePoll * 2);
+    } else {
+      idlePoll = pollMin;
+      nextForward = now + pollMin;
+      found.add(rows);
+    }
+    hungry = true; // cells that came back full are asked again at once, while there is room
+  }
+
+  private void due(long now, List<List<Delivery>> found) {
+    List<CellLimit> asked = new ArrayList<>();
+    for (CellState cell : cells) {
+      HandlerLine handler = line.apply(cell.cell);
+      if (!cell.leaving && hasRoom(handler)) {
+        // What is open of it already comes back again; it must not hide what stands behind.
+        asked.add(new CellLimit(cell.cell, SHARE + cell.late));
+      }
+    }
+    nextDuePoll = now + pollMax;
+    nextDue = now + NEVER;
+    if (asked.isEmpty()) {
+      return;
+    }
+    DueRead read = store.due(asked);
+    if (!read.rows().isEmpty()) {
+      found.add(read.rows());
+    }
+    read.untilNext()
+        .ifPresent(
+            delay -> nextDue = now + Math.max(delay.toNanos(), Duration.ofMillis(10).toNanos()));
+  }
+
+  private void lookBack(long now, List<List<Delivery>> found) {
+    List<Range> ranges = new ArrayList<>();
+    for (CellState cell : cells) {
+      long then = cell.tick();
+      if (then < cell.cursor && !cell.leaving && hasRoom(line.apply(cell.cell))) {
+        ranges.add(new Range(cell.cell, then, cell.cursor, Integer.MAX_VALUE));
+      }
+    }
+    long began = System.nanoTime();
+    if (!ranges.isEmpty()) {
+      add(store.fresh(ranges), found);
+    }
+    nextLookBack = now + Math.max(LOOK_BACK, 10 * (System.nanoTime() - began));
+  }
+
+  private void sweep(long now, List<List<Delivery>> found) {
+    swept = true;
+    long began = System.nanoTime();
+    List<Range> ranges = new ArrayList<>();
+    for (CellState cell : cells) {
+      if (!cell.leaving && cell.cursor > 0 && line.apply(cell.cell).room() > 0) {
+        ranges.add(new Range(cell.cell, 0, cell.cursor, SWEEP_CHUNK));
+      }
+    }
+    while (!ranges.isEmpty()) {
+      List<Delivery> rows = store.fresh(ranges);
+      add(rows, found);
+      ranges = unfinished(ranges, rows);
+    }
+    nextSweep = now + Math.max(SWEEP, 20 * (System.nanoTime() - began));
+  }
+
+  /** A range that came back full goes on behind its last row. */
+  private static List<Range> unfinished(List<Range> ranges, List<Delivery> rows) {
+    Map<Cell, Long> last = new HashMap<>();
+    Map<Cell, Integer> counts = new HashMap<>();
+    for (Delivery row : rows) {
+      last.merge(row.cell(), row.seq(), Math::max);
+      counts.merge(row.cell(), 1, Integer::sum);
+    }
+    List<Range> next = new ArrayList<>();
+    for (Range range : ranges) {
+      Long reached = last.get(range.cell());
+      if (reached != null && counts.getOrDefault(range.cell(), 0) >= range.limit()) {
+        next.add(new Range(range.cell(), reached, range.upTo(), range.limit()));
+      }
+    }
+    return next;
+  }
+
+  private static void add(List<Delivery> rows, List<List<Delivery>> found) {
+    if (!rows.isEmpty()) {
+      found.add(rows);
+    }
+  }
+}

@@ -1,0 +1,87 @@
+package dev.pigeonhole.internal.dispatch;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Ends the patience with attempts. A Java thread cannot be stopped, so a timeout tells the handler,
+ * interrupts it where that does no harm, and takes the connection of its transaction away.
+ */
+final class Timeouts {
+  private static final Logger LOG = LoggerFactory.getLogger(Timeouts.class);
+  private static final Duration UNTIL_ABORT = Duration.ofSeconds(1);
+
+  private final @Nullable ScheduledExecutorService timer;
+  private final boolean interrupting;
+  private final Map<Attempt, Future<?>> watched = new ConcurrentHashMap<>();
+
+  /**
+   * @param timer null when work is driven by hand, on the caller's thread: nothing is cut then
+   */
+  Timeouts(@Nullable ScheduledExecutorService timer, boolean interrupting) {
+    this.timer = timer;
+    this.interrupting = interrupting;
+  }
+
+  void watch(Attempt attempt, Duration timeout, Runnable timedOut) {
+    ScheduledExecutorService chosen = timer;
+    if (chosen != null) {
+      watched.put(
+          attempt,
+          chosen.schedule(
+              () -> strike(chosen, attempt, timedOut), timeout.toNanos(), TimeUnit.NANOSECONDS));
+    }
+  }
+
+  void forget(Attempt attempt) {
+    Future<?> future = watched.remove(attempt);
+    if (future != null) {
+      future.cancel(false);
+    }
+  }
+
+  private void strike(ScheduledExecutorService chosen, Attempt attempt, Runnable timedOut) {
+    try {
+      timedOut.run();
+      if (attempt.state() != Attempt.State.TIMED_OUT) {
+        return;
+      }
+      attempt.requestStop();
+      interrupt(attempt);
+      if (attempt.handler.spec().isTransactional()) {
+        Future<?> unused =
+            chosen.schedule(() -> abort(attempt), UNTIL_ABORT.toNanos(), TimeUnit.NANOSECONDS);
+      }
+    } catch (RuntimeException e) {
+      LOG.error("A timeout could not be carried out", e);
+    }
+  }
+
+  void interrupt(Attempt attempt) {
+    if (interrupting) {
+      attempt.thread.interrupt();
+    }
+  }
+
+  /** Takes the connection away, so that the database rolls back and frees the row. */
+  void abort(Attempt attempt) {
+    Connection connection = attempt.connection();
+    if (connection == null) {
+      return;
+    }
+    try {
+      connection.abort(Runnable::run);
+    } catch (SQLException | RuntimeException e) {
+      LOG.warn("The connection of a timed-out transaction could not be aborted", e);
+    }
+  }
+}

@@ -1,0 +1,65 @@
+package dev.pigeonhole.internal.lifecycle;
+
+import dev.pigeonhole.admin.DeliveryView;
+import dev.pigeonhole.admin.DrainCheck;
+import dev.pigeonhole.admin.HandlerCounts;
+import dev.pigeonhole.admin.InboxAdmin;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.InboxStore;
+import java.util.List;
+import java.util.Optional;
+
+/** Administration over the store: keys are resolved by what the store has ever seen. */
+final class DefaultAdmin implements InboxAdmin {
+  private final InboxStore store;
+  private final String actor;
+
+  DefaultAdmin(InboxStore store, String actor) {
+    this.store = store;
+    this.actor = actor;
+  }
+
+  @Override
+  public InboxAdmin as(String other) {
+    return new DefaultAdmin(store, other);
+  }
+
+  @Override
+  public List<HandlerCounts> counts() {
+    return store.admin().counts();
+  }
+
+  @Override
+  public Optional<DeliveryView> find(String source, String id, String handler) {
+    return id(handler).flatMap(key -> store.admin().find(source, id, key.family()));
+  }
+
+  @Override
+  public List<DeliveryView> poisoned(int limit) {
+    return store.admin().poisoned(null, limit);
+  }
+
+  @Override
+  public List<DeliveryView> poisoned(String handler, int limit) {
+    return id(handler).map(key -> store.admin().poisoned(key.family(), limit)).orElse(List.of());
+  }
+
+  @Override
+  public boolean retry(String source, String id, String handler, String reason) {
+    return id(handler)
+        .map(key -> store.admin().retry(source, id, key.family(), actor, reason))
+        .orElse(false);
+  }
+
+  @Override
+  public DrainCheck drainCheck(String handler) {
+    return new DrainCheck(
+        handler, id(handler).map(key -> store.admin().open(key.keyId())).orElse(0L));
+  }
+
+  private Optional<HandlerId> id(String handler) {
+    return store.maintenance().handlers().stream()
+        .filter(key -> key.key().equals(handler))
+        .findFirst();
+  }
+}

@@ -1,0 +1,448 @@
+package dev.pigeonhole.internal.lifecycle;
+
+import dev.pigeonhole.Acceptance;
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ConfigurationException.Problem;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.admin.DeliveryView;
+import dev.pigeonhole.admin.InboxAdmin;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.internal.dispatch.Dispatcher.HandOver;
+import dev.pigeonhole.internal.dispatch.Engine;
+import dev.pigeonhole.internal.dispatch.Events;
+import dev.pigeonhole.internal.dispatch.GroupAcceptor;
+import dev.pigeonhole.internal.dispatch.Intake;
+import dev.pigeonhole.internal.registry.ChannelSpec;
+import dev.pigeonhole.internal.registry.Names;
+import dev.pigeonhole.internal.registry.Payloads;
+import dev.pigeonhole.internal.registry.Registry;
+import dev.pigeonhole.internal.registry.Rules;
+import dev.pigeonhole.internal.registry.TypeSpec;
+import dev.pigeonhole.store.AcceptResult;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.InboxStore;
+import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.StoreSettings;
+import dev.pigeonhole.store.StoredMessage;
+import java.lang.management.ManagementFactory;
+import java.sql.Connection;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The one implementation of {@link Inbox}. */
+public final class DefaultInbox implements Inbox {
+  private static final Logger LOG = LoggerFactory.getLogger(DefaultInbox.class);
+
+  private final InboxStore store;
+  private final InboxSettings settings;
+  private final List<ChannelSpec> channels;
+  private final Registry registry;
+  private final Payloads payloads;
+  private final Events events;
+  private final Intake intake;
+  private final GroupAcceptor acceptor;
+
+  private final ReentrantLock life = new ReentrantLock();
+  private @Nullable RunningEngine running; // guarded by life
+  private volatile @Nullable Engine engine; // the running one, for accepting threads
+
+  private DefaultInbox(
+      InboxStore store,
+      InboxSettings settings,
+      List<ChannelSpec> channels,
+      Registry registry,
+      Payloads payloads) {
+    this.store = store;
+    this.settings = settings;
+    this.channels = channels;
+    this.registry = registry;
+    this.payloads = payloads;
+    this.events = new Events(settings.name(), settings.listeners());
+    this.intake =
+        new Intake(
+            registry,
+            payloads,
+            new Intake.Limits(
+                settings.lanes(),
+                settings.maxPayload(),
+                settings.maxHeaders(),
+                settings.maxHeaderBytes()),
+            store.clock());
+    this.acceptor = new GroupAcceptor(store.acceptor(), settings.batchSize());
+  }
+
+  /** Checks everything and opens the store; called by the builder. */
+  public static DefaultInbox open(
+      InboxStore store, List<ChannelSpec> channels, InboxSettings.Draft draft) {
+    List<ChannelSpec> specs = List.copyOf(channels);
+    List<Problem> problems = new ArrayList<>(draft.problems());
+    Rules rules = new Rules();
+    rules.check(draft.name, specs, store.transactions().isPresent());
+    problems.addAll(rules.problems());
+    Payloads payloads = Payloads.using(draft.codec);
+    for (ChannelSpec channel : specs) {
+      checkForInbox(channel, payloads, problems);
+    }
+    if (specs.isEmpty()) {
+      problems.add(
+          new Problem(
+              ErrorCode.NOTHING_CONFIGURED,
+              "Inbox '%s' has no channel. Add one with .channel(…).".formatted(draft.name)));
+    }
+    if (!problems.isEmpty()) {
+      throw new ConfigurationException(problems);
+    }
+    InboxSettings settings = draft.freeze();
+    for (String warning : store.maintenance().open(storeSettings(settings, specs))) {
+      LOG.warn("Inbox {}: {}", settings.name(), warning);
+    }
+    List<List<HandlerId>> ids = store.maintenance().register(Registry.families(specs));
+    return new DefaultInbox(store, settings, specs, new Registry(specs, ids), payloads);
+  }
+
+  private static void checkForInbox(
+      ChannelSpec channel, Payloads payloads, List<Problem> problems) {
+    if (channel.direct()) {
+      problems.add(
+          new Problem(
+              ErrorCode.OPTION_NOT_APPLICABLE,
+              ("Channel '%s' is direct, so an inbox has nothing to do for it. Add it with"
+                      + " Pigeonhole.of(…).direct(…).")
+                  .formatted(channel.name())));
+    }
+    for (TypeSpec type : channel.types()) {
+      if (!payloads.supports(type.type())) {
+        problems.add(
+            new Problem(
+                ErrorCode.PAYLOAD_TYPE_REFUSED,
+                ("There is no codec for %s of channel '%s'. Add pigeonhole-jackson to the class"
+                        + " path, or give one with .codec(…).")
+                    .formatted(type.type().getName(), channel.name())));
+      }
+    }
+  }
+
+  /**
+   * Connections at once: every slot of a transactional handler holds one; accept, reader and
+   * settler take one each; the beat has its own.
+   */
+  private static StoreSettings storeSettings(InboxSettings settings, List<ChannelSpec> specs) {
+    int connections = 4;
+    for (ChannelSpec channel : specs) {
+      for (TypeSpec type : channel.types()) {
+        for (var handler : type.handlers()) {
+          if (handler.isTransactional()) {
+            Integer atMost = handler.atMost();
+            connections += atMost == null ? settings.concurrency() : atMost;
+          }
+        }
+      }
+    }
+    return new StoreSettings(settings.name(), settings.lanes(), connections, settings.maxPayload());
+  }
+
+  @Override
+  public String name() {
+    return settings.name();
+  }
+
+  /** The channels, for whoever joins several inboxes. */
+  public List<ChannelSpec> channels() {
+    return channels;
+  }
+
+  // ---- accepting
+
+  @Override
+  public Acceptance accept(String channel, Message message) {
+    return accept(channel, List.of(message)).get(0);
+  }
+
+  @Override
+  public List<Acceptance> accept(String channel, List<Message> messages) {
+    Engine present = engine;
+    long ticket = present == null ? 0 : present.takeTicket();
+    List<HandOver> handOvers = new ArrayList<>();
+    try {
+      return answer(channel, messages, acceptor::accept, handOvers);
+    } finally {
+      if (present != null) {
+        present.handOver(ticket, handOvers);
+      }
+    }
+  }
+
+  @Override
+  public Acceptance accept(Connection connection, String channel, Message message) {
+    return accept(connection, channel, List.of(message)).get(0);
+  }
+
+  @Override
+  public List<Acceptance> accept(Connection connection, String channel, List<Message> messages) {
+    return answer(
+        channel, messages, batch -> store.acceptor().accept(connection, batch), new ArrayList<>());
+  }
+
+  private interface Accepting {
+    List<AcceptResult> accept(List<NewMessage> batch);
+  }
+
+  private List<Acceptance> answer(
+      String channelName, List<Message> messages, Accepting accepting, List<HandOver> handOvers) {
+    ChannelSpec channel = channel(channelName);
+    List<Intake.Checked> checked = new ArrayList<>(messages.size());
+    List<NewMessage> batch = new ArrayList<>(messages.size());
+    for (Message message : messages) {
+      Intake.Checked each = intake.check(channel, message);
+      checked.add(each);
+      if (each.message() != null) {
+        batch.add(each.message());
+      }
+    }
+    List<AcceptResult> results = batch.isEmpty() ? List.of() : accepting.accept(batch);
+    List<Acceptance> answers = new ArrayList<>(messages.size());
+    int next = 0;
+    for (Intake.Checked each : checked) {
+      NewMessage message = each.message();
+      if (message == null) {
+        answers.add(rejected(channelName, each.rejected()));
+      } else {
+        answers.add(answer(message, results.get(next++), handOvers));
+      }
+    }
+    return answers;
+  }
+
+  private Acceptance rejected(String channel, Acceptance.@Nullable Rejected rejected) {
+    if (rejected == null) {
+      throw new IllegalStateException("neither checked nor rejected");
+    }
+    events.tell(
+        new InboxEvent.Rejected(settings.name(), channel, rejected.code(), rejected.reason()));
+    return rejected;
+  }
+
+  private Acceptance answer(NewMessage message, AcceptResult result, List<HandOver> handOvers) {
+    MessageRef ref = new MessageRef(message.source(), message.id());
+    String inbox = settings.name();
+    if (result instanceof AcceptResult.Stored stored) {
+      handOver(message, stored.seq(), message.handlers(), handOvers);
+      if (!events.silent()) {
+        events.tell(new InboxEvent.Accepted(inbox, message.channel(), ref, message.type()));
+      }
+      return new Acceptance.Accepted(ref);
+    }
+    if (result instanceof AcceptResult.Known known) {
+      handOver(message, known.seq(), known.added(), handOvers);
+      if (!events.silent()) {
+        events.tell(new InboxEvent.Repeated(inbox, message.channel(), ref, message.type()));
+      }
+      return new Acceptance.Repeat(ref, known.firstReceived());
+    }
+    if (result instanceof AcceptResult.Differs) {
+      events.tell(new InboxEvent.Conflicted(inbox, message.channel(), ref, message.type()));
+      return new Acceptance.Conflict(ref);
+    }
+    AcceptResult.Refused refused = (AcceptResult.Refused) result;
+    return rejected(
+        message.channel(), new Acceptance.Rejected(ErrorCode.DATABASE_ERROR, refused.reason()));
+  }
+
+  private void handOver(
+      NewMessage message, long seq, List<HandlerId> handlers, List<HandOver> handOvers) {
+    if (engine == null || handlers.isEmpty()) {
+      return;
+    }
+    Instant now = store.clock().instant();
+    StoredMessage stored =
+        new StoredMessage(
+            seq,
+            message.source(),
+            message.id(),
+            message.type(),
+            message.channel(),
+            message.transport(),
+            message.orderingKey(),
+            message.content(),
+            message.contentType(),
+            message.headers(),
+            message.contentHash(),
+            message.occurredAt(),
+            now);
+    for (HandlerId handler : handlers) {
+      Cell cell = new Cell(message.lane(), handler.family());
+      Delivery row =
+          new Delivery(
+              cell,
+              seq,
+              0,
+              handler.keyId(),
+              0,
+              0,
+              0,
+              message.keyHash(),
+              0,
+              message.notBefore() != null);
+      handOvers.add(new HandOver(row, stored));
+    }
+  }
+
+  private ChannelSpec channel(String name) {
+    ChannelSpec channel = registry.channel(name);
+    if (channel == null) {
+      throw new InboxException(
+          ErrorCode.CHANNEL_UNKNOWN,
+          "Inbox '%s' has no channel '%s'. It has: %s."
+              .formatted(
+                  settings.name(),
+                  Names.shown(name),
+                  String.join(", ", registry.channels().stream().map(ChannelSpec::name).toList())));
+    }
+    return channel;
+  }
+
+  // ---- handling
+
+  @Override
+  public void wake() {
+    Engine present = engine;
+    if (present != null) {
+      present.wake();
+    }
+  }
+
+  @Override
+  public RunningInbox start() {
+    life.lock();
+    try {
+      refuseIfRunning();
+      Executor executor = settings.executor();
+      ExecutorService own = null;
+      if (executor == null) {
+        own = Threads.workers(settings.name());
+        executor = own;
+      }
+      ScheduledThreadPoolExecutor timer = Threads.timer(settings.name());
+      RunningEngine[] self = new RunningEngine[1];
+      Engine fresh =
+          new Engine(
+              store,
+              registry,
+              payloads,
+              events,
+              engineSettings(),
+              executor,
+              timer,
+              error -> self[0].die(error));
+      RunningEngine starting =
+          new RunningEngine(settings, events, fresh, own, timer, this::hasStopped);
+      self[0] = starting;
+      try {
+        starting.start();
+      } catch (RuntimeException e) {
+        timer.shutdownNow();
+        if (own != null) {
+          own.shutdown();
+        }
+        throw e;
+      }
+      running = starting;
+      engine = fresh;
+      return starting;
+    } finally {
+      life.unlock();
+    }
+  }
+
+  private void hasStopped() {
+    life.lock();
+    try {
+      running = null;
+      engine = null;
+    } finally {
+      life.unlock();
+    }
+  }
+
+  @Override
+  public int drain() {
+    life.lock();
+    try {
+      refuseIfRunning();
+      Engine manual =
+          new Engine(
+              store,
+              registry,
+              payloads,
+              events,
+              engineSettings(),
+              Runnable::run,
+              null,
+              error -> {
+                throw new IllegalStateException("a handler ran out of memory", error);
+              });
+      manual.join();
+      try {
+        manual.drain();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      } finally {
+        manual.sayStopped();
+      }
+      return manual.attempts();
+    } finally {
+      life.unlock();
+    }
+  }
+
+  private void refuseIfRunning() {
+    if (running != null) {
+      throw new InboxException(
+          ErrorCode.INBOX_RUNNING,
+          "Inbox '%s' is running already. Close the running one first.".formatted(settings.name()));
+    }
+  }
+
+  private Engine.Settings engineSettings() {
+    return new Engine.Settings(
+        settings.name() + "@" + ManagementFactory.getRuntimeMXBean().getName(),
+        settings.retry(),
+        settings.concurrency(),
+        settings.batchSize(),
+        settings.maxCrashes(),
+        settings.pollMin(),
+        settings.pollMax(),
+        settings.beat(),
+        settings.deadAfter(),
+        settings.startLimit(),
+        settings.holdUnknownKeys());
+  }
+
+  // ---- seeing
+
+  @Override
+  public Optional<DeliveryView> find(String source, String id, String handler) {
+    return admin().find(source, id, handler);
+  }
+
+  @Override
+  public InboxAdmin admin() {
+    return new DefaultAdmin(store, "application");
+  }
+}

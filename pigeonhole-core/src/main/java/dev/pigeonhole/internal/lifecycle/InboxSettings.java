@@ -1,0 +1,141 @@
+package dev.pigeonhole.internal.lifecycle;
+
+import dev.pigeonhole.ConfigurationException.Problem;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.codec.PayloadCodec;
+import dev.pigeonhole.event.InboxListener;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
+
+/** Everything an inbox was told, checked and frozen. */
+public record InboxSettings(
+    String name,
+    @Nullable PayloadCodec codec,
+    RetryPolicy retry,
+    int concurrency,
+    int lanes,
+    Duration beat,
+    Duration deadAfter,
+    Duration pollMin,
+    Duration pollMax,
+    int batchSize,
+    int maxPayload,
+    int maxHeaders,
+    int maxHeaderBytes,
+    Duration holdUnknownKeys,
+    int maxCrashes,
+    Duration restartDelay,
+    Duration stopGrace,
+    @Nullable Executor executor,
+    List<InboxListener> listeners) {
+
+  /**
+   * No delivery starts later than this after the last successful beat was sent: one eighth before
+   * the others may take the node for dead.
+   */
+  public Duration startLimit() {
+    return deadAfter.multipliedBy(7).dividedBy(8);
+  }
+
+  /** What the builder collects. */
+  public static final class Draft {
+    public String name = "inbox";
+    public @Nullable PayloadCodec codec;
+    public RetryPolicy retry = RetryPolicy.defaults();
+    public int concurrency = 8;
+    public int lanes = 64;
+    public Duration beat = Duration.ofSeconds(2);
+    public Duration deadAfter = Duration.ofSeconds(8);
+    public Duration pollMin = Duration.ofMillis(100);
+    public Duration pollMax = Duration.ofSeconds(1);
+    public int batchSize = 500;
+    public int maxPayload = 1_000_000;
+    public int maxHeaders = 200;
+    public int maxHeaderBytes = 64 * 1024;
+    public Duration holdUnknownKeys = Duration.ofMinutes(10);
+    public int maxCrashes = 3;
+    public Duration restartDelay = Duration.ofSeconds(5);
+    public Duration stopGrace = Duration.ofSeconds(30);
+    public @Nullable Executor executor;
+    public final List<InboxListener> listeners = new ArrayList<>();
+
+    InboxSettings freeze() {
+      return new InboxSettings(
+          name,
+          codec,
+          retry,
+          concurrency,
+          lanes,
+          beat,
+          deadAfter,
+          pollMin,
+          pollMax,
+          batchSize,
+          maxPayload,
+          maxHeaders,
+          maxHeaderBytes,
+          holdUnknownKeys,
+          maxCrashes,
+          restartDelay,
+          stopGrace,
+          executor,
+          List.copyOf(listeners));
+    }
+
+    /** Everything that is out of range, each with the range that is not. */
+    List<Problem> problems() {
+      List<Problem> problems = new ArrayList<>();
+      range(problems, "concurrency", concurrency, 1, 10_000);
+      range(problems, "lanes", lanes, 1, 4_096);
+      range(problems, "batchSize", batchSize, 1, 10_000);
+      range(problems, "maxPayload", maxPayload, 1, 1_000_000_000);
+      range(problems, "maxHeaders", maxHeaders, 0, 100_000);
+      range(problems, "maxHeaders bytes", maxHeaderBytes, 0, 16_000_000);
+      range(problems, "maxCrashes", maxCrashes, 1, 1_000);
+      atLeast(problems, "polling", pollMin, Duration.ofMillis(1));
+      atLeast(problems, "restartDelay", restartDelay, Duration.ZERO);
+      atLeast(problems, "stopGrace", stopGrace, Duration.ZERO);
+      atLeast(problems, "holdUnknownKeys", holdUnknownKeys, Duration.ZERO);
+      if (pollMax.compareTo(pollMin) < 0) {
+        problems.add(
+            new Problem(
+                ErrorCode.RANGE_INVALID,
+                "polling(%s, %s) goes down; give the shorter wait first."
+                    .formatted(pollMin, pollMax)));
+      }
+      if (beat.compareTo(Duration.ofMillis(10)) < 0
+          || deadAfter.compareTo(beat.multipliedBy(3)) < 0) {
+        problems.add(
+            new Problem(
+                ErrorCode.BEAT_INVALID,
+                ("beat is %s and deadAfter is %s. A beat takes at least 10 ms, and deadAfter at"
+                        + " least three beats: a node must be able to miss one and live. Raise"
+                        + " deadAfter to %s.")
+                    .formatted(beat, deadAfter, beat.multipliedBy(3))));
+      }
+      return problems;
+    }
+
+    private static void range(List<Problem> problems, String what, int value, int low, int high) {
+      if (value < low || value > high) {
+        problems.add(
+            new Problem(
+                ErrorCode.RANGE_INVALID,
+                "%s is %d; give a number from %d to %d.".formatted(what, value, low, high)));
+      }
+    }
+
+    private static void atLeast(List<Problem> problems, String what, Duration value, Duration low) {
+      if (value.compareTo(low) < 0) {
+        problems.add(
+            new Problem(
+                ErrorCode.RANGE_INVALID,
+                "%s is %s; give a duration of %s or more.".formatted(what, value, low)));
+      }
+    }
+  }
+}

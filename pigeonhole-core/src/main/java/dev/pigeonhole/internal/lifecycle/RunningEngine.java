@@ -1,0 +1,163 @@
+package dev.pigeonhole.internal.lifecycle;
+
+import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.internal.dispatch.Engine;
+import dev.pigeonhole.internal.dispatch.Events;
+import dev.pigeonhole.store.StoreException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * An engine with its threads. They start in the order beat, settler, reader and stop the other way
+ * round: first nothing new is started, then running attempts end, then what they did is written
+ * down, and the sign of life comes last.
+ */
+final class RunningEngine implements RunningInbox {
+  private static final Logger LOG = LoggerFactory.getLogger(RunningEngine.class);
+
+  private final Events events;
+  private final Engine engine;
+  private final Duration stopGrace;
+  private final @Nullable ExecutorService ownWorkers;
+  private final ScheduledExecutorService timer;
+  private final Runnable onStopped;
+  private final Loop reader;
+  private final Loop settler;
+  private final Loop beat;
+  private final AtomicBoolean stopping = new AtomicBoolean();
+  private final CountDownLatch stopped = new CountDownLatch(1);
+
+  RunningEngine(
+      InboxSettings settings,
+      Events events,
+      Engine engine,
+      @Nullable ExecutorService ownWorkers,
+      ScheduledExecutorService timer,
+      Runnable onStopped) {
+    this.events = events;
+    this.engine = engine;
+    this.stopGrace = settings.stopGrace();
+    this.ownWorkers = ownWorkers;
+    this.timer = timer;
+    this.onStopped = onStopped;
+    String name = settings.name();
+    Duration delay = settings.restartDelay();
+    Runnable nothing = () -> {};
+    this.reader =
+        new Loop(
+            name,
+            "reader",
+            engine::dispatchTurn,
+            engine::resetDispatcher,
+            delay,
+            events,
+            this::die);
+    this.settler = new Loop(name, "settler", engine::settleTurn, nothing, delay, events, this::die);
+    this.beat = new Loop(name, "beat", this::beatAndWait, nothing, delay, events, this::die);
+  }
+
+  void start() {
+    engine.join();
+    beat.start();
+    settler.start();
+    reader.start();
+    LOG.info("Inbox {} is running", events.inbox());
+  }
+
+  private void beatAndWait() throws InterruptedException {
+    engine.beatTurn();
+    TimeUnit.NANOSECONDS.sleep(engine.untilBeatTurn().toNanos());
+  }
+
+  @Override
+  public void awaitStopped() throws InterruptedException {
+    stopped.await();
+  }
+
+  @Override
+  public boolean healthy() {
+    return !stopping.get()
+        && engine.beating()
+        && List.of(reader, settler, beat).stream().allMatch(Loop::alive);
+  }
+
+  /** Out of memory: leave while it can still be done properly, from a thread of its own. */
+  void die(Throwable cause) {
+    LOG.error("Inbox {} stops because of a fatal error", events.inbox(), cause);
+    Thread thread = new Thread(this::close, "pigeonhole-" + events.inbox() + "-stop");
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  @Override
+  public void close() {
+    if (!stopping.compareAndSet(false, true)) {
+      awaitQuietly();
+      return;
+    }
+    LOG.info("Inbox {} is stopping", events.inbox());
+    try {
+      engine.beginStop();
+      tryTell(engine::sayStopping);
+      awaitWhile(engine::attemptsRunning, stopGrace);
+      if (engine.attemptsRunning()) {
+        engine.cut();
+        awaitWhile(engine::attemptsRunning, Duration.ofSeconds(1));
+      }
+      awaitWhile(engine::settlesWaiting, stopGrace.plusSeconds(1));
+      reader.stop();
+      settler.stop();
+      tryTell(engine::sayStopped);
+      beat.stop();
+    } finally {
+      timer.shutdownNow();
+      if (ownWorkers != null) {
+        ownWorkers.shutdown();
+      }
+      onStopped.run();
+      stopped.countDown();
+      LOG.info("Inbox {} has stopped", events.inbox());
+    }
+  }
+
+  /** A store that is down must not keep a process from stopping; the others will notice. */
+  private void tryTell(Runnable word) {
+    try {
+      word.run();
+    } catch (StoreException e) {
+      LOG.warn("Inbox {} could not tell the store that it stops", events.inbox(), e);
+    }
+  }
+
+  private static void awaitWhile(java.util.function.BooleanSupplier busy, Duration atMost) {
+    long end = System.nanoTime() + atMost.toNanos();
+    boolean interrupted = false;
+    while (busy.getAsBoolean() && System.nanoTime() - end < 0) {
+      try {
+        TimeUnit.MILLISECONDS.sleep(2);
+      } catch (InterruptedException e) {
+        interrupted = true;
+        break;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void awaitQuietly() {
+    try {
+      stopped.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,17 @@
+package dev.pigeonhole.internal.registry;
+
+import dev.pigeonhole.OnConflict;
+import java.util.List;
+
+/**
+ * A channel as it was declared.
+ *
+ * @param direct whether handlers run at once, without an inbox
+ * @param withoutInbox whether the application's inbox requirement passes it by
+ */
+public record ChannelSpec(
+    String name,
+    boolean direct,
+    boolean withoutInbox,
+    OnConflict onConflict,
+    List<TypeSpec> types) {}

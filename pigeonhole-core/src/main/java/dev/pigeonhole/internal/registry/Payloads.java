@@ -1,0 +1,124 @@
+package dev.pigeonhole.internal.registry;
+
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.codec.CodecException;
+import dev.pigeonhole.codec.PayloadCodec;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
+import java.util.Iterator;
+import java.util.Locale;
+import java.util.ServiceLoader;
+import org.jspecify.annotations.Nullable;
+
+/** Payloads to bytes and back: bytes and text by themselves, everything else by the codec. */
+public final class Payloads {
+  /** A payload as it is stored. */
+  public record Encoded(byte @Nullable [] content, String contentType) {}
+
+  private static final String BYTES = "application/octet-stream";
+  private static final String TEXT = "text/plain;charset=utf-8";
+  private static final String JAVA_SERIALIZED = "application/x-java-serialized-object";
+
+  private final @Nullable PayloadCodec codec;
+
+  private Payloads(@Nullable PayloadCodec codec) {
+    this.codec = codec;
+  }
+
+  /** With this codec, or else the one that the class path offers, or else none. */
+  public static Payloads using(@Nullable PayloadCodec codec) {
+    if (codec != null) {
+      return new Payloads(codec);
+    }
+    Iterator<PayloadCodec> offered = ServiceLoader.load(PayloadCodec.class).iterator();
+    return new Payloads(offered.hasNext() ? offered.next() : null);
+  }
+
+  /** Whether payloads of this class can be stored at all. */
+  public boolean supports(Class<?> type) {
+    return type == byte[].class || type == String.class || codec != null;
+  }
+
+  public Encoded encode(Object payload) {
+    if (payload instanceof byte[] bytes) {
+      return new Encoded(bytes.clone(), BYTES);
+    }
+    if (payload instanceof String text) {
+      return new Encoded(text.getBytes(StandardCharsets.UTF_8), TEXT);
+    }
+    PayloadCodec chosen = required(payload.getClass());
+    return new Encoded(chosen.encode(payload), chosen.contentType());
+  }
+
+  /** A fresh object; null where the message had no body and the type is bytes or text. */
+  public <T> @Nullable T decode(byte @Nullable [] content, String contentType, Class<T> type) {
+    refuseSerialized(contentType);
+    if (type == byte[].class) {
+      return content == null ? null : type.cast(content.clone());
+    }
+    if (type == String.class) {
+      return content == null ? null : type.cast(text(content, contentType));
+    }
+    return required(type).decode(content, contentType, type);
+  }
+
+  /** Java serialization can run code while it is read; it is refused before anybody tries. */
+  public static void refuseSerialized(String contentType) {
+    if (contentType.toLowerCase(Locale.ROOT).startsWith(JAVA_SERIALIZED)) {
+      throw new CodecException(
+          ErrorCode.PAYLOAD_TYPE_REFUSED,
+          "Content of type %s is refused: reading serialized Java objects can run any code. Send"
+                  .formatted(JAVA_SERIALIZED)
+              + " JSON or another data format.",
+          null);
+    }
+  }
+
+  private PayloadCodec required(Class<?> type) {
+    PayloadCodec chosen = codec;
+    if (chosen == null) {
+      throw new ConfigurationException(
+          ErrorCode.PAYLOAD_TYPE_REFUSED,
+          ("There is no codec for %s. Add pigeonhole-jackson to the class path, or give one with"
+                  + " .codec(…).")
+              .formatted(type.getName()));
+    }
+    return chosen;
+  }
+
+  private static String text(byte[] content, String contentType) {
+    Charset charset = charset(contentType);
+    try {
+      CharBuffer text = charset.newDecoder().decode(ByteBuffer.wrap(content));
+      return text.toString();
+    } catch (CharacterCodingException e) {
+      throw new CodecException(
+          ErrorCode.PAYLOAD_CHARSET,
+          "The content is not %s, which its type '%s' promises."
+              .formatted(charset, Names.shown(contentType)),
+          e);
+    }
+  }
+
+  private static Charset charset(String contentType) {
+    for (String part : contentType.split(";", -1)) {
+      String parameter = part.strip().toLowerCase(Locale.ROOT);
+      if (parameter.startsWith("charset=")) {
+        String name = parameter.substring("charset=".length()).replace("\"", "").strip();
+        try {
+          return Charset.forName(name);
+        } catch (IllegalArgumentException e) {
+          throw new CodecException(
+              ErrorCode.PAYLOAD_CHARSET,
+              "The charset '%s' of the content type is not known.".formatted(Names.shown(name)),
+              e);
+        }
+      }
+    }
+    return StandardCharsets.UTF_8;
+  }
+}

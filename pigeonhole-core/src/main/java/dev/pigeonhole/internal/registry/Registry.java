@@ -1,0 +1,125 @@
+package dev.pigeonhole.internal.registry;
+
+import dev.pigeonhole.store.HandlerId;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The channels and handlers of one inbox, bound to the store's numbers. Immutable. */
+public final class Registry {
+  private final Map<String, ChannelSpec> channels = new LinkedHashMap<>();
+  private final List<BoundHandler> handlers = new ArrayList<>();
+  private final Map<Integer, BoundHandler> byFamily = new LinkedHashMap<>();
+  private final Map<HandlerSpec, BoundHandler> bySpec = new HashMap<>();
+  private final Map<String, BoundHandler> byKey = new HashMap<>();
+
+  /**
+   * @param ids what the store answered for {@link #families}, in the same order
+   */
+  public Registry(List<ChannelSpec> specs, List<List<HandlerId>> ids) {
+    int next = 0;
+    for (ChannelSpec channel : specs) {
+      channels.put(channel.name(), channel);
+      for (TypeSpec type : channel.types()) {
+        for (HandlerSpec spec : type.handlers()) {
+          bind(new BoundHandler(spec, type, List.copyOf(ids.get(next++))));
+        }
+      }
+    }
+  }
+
+  private void bind(BoundHandler handler) {
+    handlers.add(handler);
+    bySpec.put(handler.spec(), handler);
+    for (HandlerId id : handler.ids()) {
+      byFamily.put(id.family(), handler);
+      byKey.put(id.key(), handler);
+    }
+  }
+
+  /** The keys of every handler, the current one first, in the order of declaration. */
+  public static List<List<String>> families(List<ChannelSpec> specs) {
+    List<List<String>> families = new ArrayList<>();
+    for (ChannelSpec channel : specs) {
+      for (TypeSpec type : channel.types()) {
+        for (HandlerSpec handler : type.handlers()) {
+          List<String> keys = new ArrayList<>();
+          keys.add(handler.key().key());
+          keys.addAll(handler.key().formerKeys());
+          families.add(keys);
+        }
+      }
+    }
+    return families;
+  }
+
+  public Collection<ChannelSpec> channels() {
+    return channels.values();
+  }
+
+  public @Nullable ChannelSpec channel(String name) {
+    return channels.get(name);
+  }
+
+  public List<BoundHandler> handlers() {
+    return handlers;
+  }
+
+  /** Every family that this application can run. */
+  public Set<Integer> families() {
+    return new LinkedHashSet<>(byFamily.keySet());
+  }
+
+  public @Nullable BoundHandler handler(int family) {
+    return byFamily.get(family);
+  }
+
+  /** By current or former key. */
+  public Optional<BoundHandler> handler(String key) {
+    return Optional.ofNullable(byKey.get(key));
+  }
+
+  /** Who wants messages of this type, as new deliveries name them. */
+  public List<HandlerId> handlersOf(TypeSpec type) {
+    List<HandlerId> ids = new ArrayList<>(type.handlers().size());
+    for (HandlerSpec spec : type.handlers()) {
+      BoundHandler bound = bySpec.get(spec);
+      if (bound != null) {
+        ids.add(bound.id());
+      }
+    }
+    return ids;
+  }
+
+  /** The type of a channel that a payload belongs to: its own class first, then one it extends. */
+  public static @Nullable TypeSpec typeOf(ChannelSpec channel, Class<?> payload) {
+    for (TypeSpec type : channel.types()) {
+      if (type.type() == payload) {
+        return type;
+      }
+    }
+    for (TypeSpec type : channel.types()) {
+      if (type.type().isAssignableFrom(payload)) {
+        return type;
+      }
+    }
+    return null;
+  }
+
+  /** The type of a channel with this logical name or alias. */
+  public static @Nullable TypeSpec typeNamed(ChannelSpec channel, String logicalName) {
+    for (TypeSpec type : channel.types()) {
+      if (type.answersTo(logicalName)) {
+        return type;
+      }
+    }
+    return null;
+  }
+}

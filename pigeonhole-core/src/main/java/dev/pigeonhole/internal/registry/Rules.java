@@ -1,0 +1,189 @@
+package dev.pigeonhole.internal.registry;
+
+import dev.pigeonhole.ConfigurationException.Problem;
+import dev.pigeonhole.ErrorCode;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * Checks declarations. One instance can be fed the channels of several inboxes, because handler
+ * keys must be unique over all of them. Problems are collected, never thrown one by one.
+ */
+public final class Rules {
+  private record Place(String key, String where, boolean former) {}
+
+  private final List<Problem> problems = new ArrayList<>();
+  private final Map<String, Place> keys = new HashMap<>();
+  private final Map<String, Place> foldedKeys = new HashMap<>();
+  private final Map<String, String> channels = new HashMap<>();
+  private final Map<String, Class<?>> typeNames = new HashMap<>();
+
+  public List<Problem> problems() {
+    return problems;
+  }
+
+  /** Checks the channels of one inbox, or the direct channels of an application. */
+  public void check(String where, List<ChannelSpec> specs, boolean transactions) {
+    name("inbox", where);
+    for (ChannelSpec channel : specs) {
+      check(where, channel, transactions);
+    }
+  }
+
+  private void check(String inbox, ChannelSpec channel, boolean transactions) {
+    name("channel", channel.name());
+    String earlier = channels.put(inbox + "\n" + channel.name(), inbox);
+    if (earlier != null) {
+      add(
+          ErrorCode.CHANNEL_TWICE,
+          "Channel '%s' is added twice to '%s'. Put all its types into one channel, or rename one."
+              .formatted(channel.name(), inbox));
+    }
+    if (channel.types().isEmpty()) {
+      add(
+          ErrorCode.NOTHING_CONFIGURED,
+          "Channel '%s' has no message type. Add one with .on(Type.class)."
+              .formatted(channel.name()));
+    }
+    for (TypeSpec type : channel.types()) {
+      check(channel, type);
+      for (HandlerSpec handler : type.handlers()) {
+        String where = "channel '" + channel.name() + "' on " + type.type().getName();
+        check(channel, handler, where, transactions);
+      }
+    }
+  }
+
+  private void check(ChannelSpec channel, TypeSpec type) {
+    List<String> names = new ArrayList<>(type.aliases());
+    names.add(0, type.name());
+    for (String name : names) {
+      if (name.isBlank() || name.codePointCount(0, name.length()) > 200 || hasControl(name)) {
+        add(
+            ErrorCode.NAME_INVALID,
+            "Type name '%s' of channel '%s' is not usable: 1 to 200 characters, not blank, no"
+                    .formatted(Names.shown(name), channel.name())
+                + " control characters.");
+      }
+      Class<?> earlier = typeNames.putIfAbsent(name, type.type());
+      if (earlier != null && earlier != type.type()) {
+        add(
+            ErrorCode.TYPE_NAME_TAKEN,
+            ("The type name '%s' stands for %s and for %s. Messages are stored under it, so give one"
+                    + " of the two its own with .named(\"…\").")
+                .formatted(Names.shown(name), earlier.getName(), type.type().getName()));
+      }
+    }
+  }
+
+  private void check(ChannelSpec channel, HandlerSpec handler, String where, boolean transactions) {
+    String key = handler.key().key();
+    if (key.isBlank()) {
+      add(
+          ErrorCode.HANDLER_KEY_MISSING,
+          ("A handler of %s has no key. The key is stored with every delivery; choose one that can"
+                  + " stay, such as \"reserve-stock\".")
+              .formatted(where));
+    } else {
+      key(new Place(key, where, false));
+    }
+    for (String former : handler.key().formerKeys()) {
+      key(new Place(former, where, true));
+    }
+    options(channel, handler, where, transactions);
+  }
+
+  private void key(Place place) {
+    if (!name("handler key", place.key())) {
+      return;
+    }
+    Place earlier = keys.putIfAbsent(place.key(), place);
+    if (earlier != null) {
+      boolean former = earlier.former() || place.former();
+      add(
+          former ? ErrorCode.FORMER_KEY_TAKEN : ErrorCode.HANDLER_KEY_TWICE,
+          ("%s '%s' of %s is already declared by %s. Keys are stored with every delivery, so each"
+                  + " must be unique, former keys included, over all channels and inboxes. Rename"
+                  + " one of the two.")
+              .formatted(
+                  place.former() ? "Former key" : "Handler key",
+                  place.key(),
+                  place.where(),
+                  earlier.where()));
+      return;
+    }
+    Place similar = foldedKeys.putIfAbsent(place.key().toLowerCase(Locale.ROOT), place);
+    if (similar != null) {
+      add(
+          ErrorCode.HANDLER_KEYS_DIFFER_BY_CASE,
+          ("Handler keys '%s' of %s and '%s' of %s differ only by case. They would be two handlers;"
+                  + " rename one so that people can tell them apart.")
+              .formatted(place.key(), place.where(), similar.key(), similar.where()));
+    }
+  }
+
+  private void options(
+      ChannelSpec channel, HandlerSpec handler, String where, boolean transactions) {
+    String key = handler.key().key();
+    Duration timeout = handler.timeout();
+    if (timeout != null && (timeout.isZero() || timeout.isNegative())) {
+      add(
+          ErrorCode.TIMEOUT_INVALID,
+          "Handler '%s' has the timeout %s; give a duration above zero, or none."
+              .formatted(key, timeout));
+    }
+    Integer atMost = handler.atMost();
+    if (atMost != null && (atMost < 1 || atMost > 10_000)) {
+      add(
+          ErrorCode.RANGE_INVALID,
+          "Handler '%s' has atMost(%d); give a number from 1 to 10000.".formatted(key, atMost));
+    }
+    if (handler.sharedCommits() < 1 || handler.sharedCommits() > 50) {
+      add(
+          ErrorCode.RANGE_INVALID,
+          "Handler '%s' has sharedCommits(%d); give a number from 1 to 50."
+              .formatted(key, handler.sharedCommits()));
+    }
+    if (handler.sharedCommits() > 1 && !handler.isTransactional()) {
+      add(
+          ErrorCode.OPTION_NOT_APPLICABLE,
+          "Handler '%s' has sharedCommits but no transaction. Declare it with handleInTransaction."
+              .formatted(key));
+    }
+    if (handler.isTransactional() && channel.direct()) {
+      add(
+          ErrorCode.OPTION_NOT_APPLICABLE,
+          ("Handler '%s' is transactional, but %s is direct and has no store. Move it to a stored"
+                  + " channel.")
+              .formatted(key, where));
+    } else if (handler.isTransactional() && !transactions) {
+      add(
+          ErrorCode.TX_UNSUPPORTED,
+          ("Handler '%s' is transactional, but this store cannot commit a handler's writes with its"
+                  + " receipt. Use a JDBC store, or .handle(…) with an idempotent handler.")
+              .formatted(key));
+    }
+  }
+
+  private boolean name(String what, String name) {
+    if (Names.valid(name)) {
+      return true;
+    }
+    add(
+        ErrorCode.NAME_INVALID,
+        "The %s '%s' is not usable. %s".formatted(what, Names.shown(name), Names.RULE));
+    return false;
+  }
+
+  private void add(ErrorCode code, String text) {
+    problems.add(new Problem(code, text));
+  }
+
+  private static boolean hasControl(String name) {
+    return name.chars().anyMatch(Character::isISOControl);
+  }
+}

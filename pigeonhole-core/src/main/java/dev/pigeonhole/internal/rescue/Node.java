@@ -1,0 +1,245 @@
+package dev.pigeonhole.internal.rescue;
+
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.internal.dispatch.Events;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.CellRow;
+import dev.pigeonhole.store.InboxStore;
+import dev.pigeonhole.store.NodeRow;
+import dev.pigeonhole.store.Nodes;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * This process as one node among others. It beats, watches the others' beats, takes its share of
+ * the cells of every handler it knows, and gives back what is above it.
+ *
+ * <p>Safety never rests on this class. It decides who works where; a node that is wrong about it
+ * costs a repeated invocation at most, because a settle names the row's version and only the first
+ * one wins.
+ *
+ * <p>{@link #tick} is called by one thread. {@link #mayStart} and {@link #incarnation} are read by
+ * all.
+ */
+public final class Node {
+  /** Is told what the node gained and has to give up. */
+  public interface Cells {
+    void taken(List<CellRow> cells);
+
+    /** Stop working on these, and say when that is done with {@link Node#giveBack}. */
+    void wanted(List<Cell> cells);
+
+    /** Everything is lost: this incarnation was declared dead. */
+    void lost();
+
+    /** What is worked on now. */
+    Set<Cell> owned();
+
+    /** What is owned, but about to be given back. */
+    Set<Cell> leaving();
+  }
+
+  private static final Logger LOG = LoggerFactory.getLogger(Node.class);
+
+  private final Nodes nodes;
+  private final UnknownKeys unknownKeys;
+  private final Events events;
+  private final String name;
+  private final Set<Integer> families;
+  private final Duration beat;
+  private final long startLimitNanos;
+  private final Cells cells;
+  private final Watch watch;
+
+  private volatile long incarnation;
+  private volatile long lastBeatNanos;
+  private volatile boolean stopping;
+  private volatile Set<Long> alive = Set.of();
+  private volatile Set<Long> stopped = Set.of();
+  private long nextBeatNanos;
+  private List<NodeRow> lastNodes = List.of();
+
+  public Node(
+      InboxStore store,
+      Events events,
+      String name,
+      Set<Integer> families,
+      Duration beat,
+      Duration deadAfter,
+      Duration startLimit,
+      Duration holdUnknownKeys,
+      Cells cells) {
+    this.nodes = store.nodes();
+    this.events = events;
+    this.name = name;
+    this.families = families;
+    this.beat = beat;
+    this.startLimitNanos = startLimit.toNanos();
+    this.cells = cells;
+    this.watch = new Watch(deadAfter, beat.multipliedBy(3).dividedBy(2));
+    this.unknownKeys = new UnknownKeys(store, holdUnknownKeys, beat.multipliedBy(2));
+  }
+
+  /** Makes itself known and takes what is free. */
+  public void join() {
+    long sent = System.nanoTime();
+    incarnation = nodes.join(name, families);
+    lastBeatNanos = sent;
+    nextBeatNanos = sent + beat.toNanos();
+    nodes.known(families);
+    look();
+  }
+
+  public long incarnation() {
+    return incarnation;
+  }
+
+  /**
+   * Whether a delivery may be started: the last beat was sent so lately that no other node can have
+   * taken this one for dead.
+   */
+  public boolean mayStart() {
+    return !stopping && System.nanoTime() - lastBeatNanos < startLimitNanos;
+  }
+
+  /** Whether it has beaten lately, stopping or not. */
+  public boolean beating() {
+    return System.nanoTime() - lastBeatNanos < startLimitNanos;
+  }
+
+  /**
+   * Whether a row marked by this incarnation was left behind by a crash: the incarnation neither
+   * lives nor said goodbye.
+   */
+  public boolean died(long marked) {
+    return marked != incarnation && !alive.contains(marked) && !stopped.contains(marked);
+  }
+
+  /** Beats when it is time, and looks for cells that became free in between. */
+  public void tick() {
+    if (System.nanoTime() - nextBeatNanos >= 0) {
+      beat();
+    } else if (!stopping) {
+      share(false);
+    }
+  }
+
+  /** How long until the next tick is useful. */
+  public Duration tickInterval() {
+    return beat.dividedBy(4);
+  }
+
+  private void beat() {
+    long sent = System.nanoTime();
+    if (!nodes.beat(incarnation)) {
+      if (!stopping) {
+        LOG.warn("Node {} was declared dead by another node; it starts again", name);
+        cells.lost();
+        join();
+      }
+      return;
+    }
+    lastBeatNanos = sent;
+    nextBeatNanos = sent + beat.toNanos();
+    look();
+  }
+
+  private void look() {
+    List<NodeRow> all = nodes.nodes();
+    remember(all);
+    for (NodeRow silent : watch.silent(all, incarnation, System.nanoTime())) {
+      if (nodes.declareDead(silent.incarnation(), silent.beat())) {
+        LOG.warn("Node {} has been silent for too long and was declared dead", silent.name());
+        events.tell(new InboxEvent.NodeDied(events.inbox(), silent.name()));
+      }
+    }
+    if (!stopping) {
+      share(true);
+      unknownKeys.look(all);
+    }
+  }
+
+  private void remember(List<NodeRow> all) {
+    Set<Long> living = new HashSet<>();
+    Set<Long> gone = new HashSet<>();
+    for (NodeRow row : all) {
+      if (row.alive()) {
+        living.add(row.incarnation());
+      } else if (row.state() == NodeRow.State.STOPPED) {
+        gone.add(row.incarnation());
+      }
+    }
+    alive = living;
+    stopped = gone;
+    lastNodes = all;
+  }
+
+  private void share(boolean givingBack) {
+    Set<Cell> leaving = cells.leaving(); // before the read: what it shows may have gone meanwhile
+    List<CellRow> all = nodes.cells(families);
+    Shares shares = Shares.of(all, lastNodes, incarnation, leaving);
+    List<CellRow> gained = adopted(all, leaving);
+    if (!shares.take().isEmpty()) {
+      gained.addAll(nodes.take(incarnation, shares.take()));
+    }
+    if (!gained.isEmpty()) {
+      cells.taken(gained);
+    }
+    if (givingBack && !shares.giveBack().isEmpty()) {
+      cells.wanted(shares.giveBack());
+    }
+  }
+
+  /** Ours by the database, unknown here: the answer to a take was lost on its way. */
+  private List<CellRow> adopted(List<CellRow> all, Set<Cell> leaving) {
+    Set<Cell> owned = cells.owned();
+    List<CellRow> adopted = new ArrayList<>();
+    for (CellRow row : all) {
+      if (row.owner() == incarnation
+          && !owned.contains(row.cell())
+          && !leaving.contains(row.cell())
+          && !cells.leaving().contains(row.cell())) {
+        adopted.add(row);
+      }
+    }
+    return adopted;
+  }
+
+  /** Nothing of these runs any more. */
+  public void giveBack(Collection<Cell> done) {
+    nodes.giveBack(incarnation, done);
+  }
+
+  public void markClean(Collection<Cell> done) {
+    nodes.markClean(incarnation, done);
+  }
+
+  /** Says that this node will soon be gone; from now on it starts nothing. */
+  public void stopping() {
+    stopping = true;
+    nodes.stopping(incarnation);
+  }
+
+  /** Starts nothing from now on, whether or not the store can be told. */
+  public void startNothing() {
+    stopping = true;
+  }
+
+  /** The last word. */
+  public void stopped() {
+    nodes.stopped(incarnation);
+  }
+
+  /** Spreads ticks of many nodes, so that they do not beat in step. */
+  public Duration nextTick() {
+    long millis = Math.max(1, tickInterval().toMillis());
+    return Duration.ofMillis(millis - ThreadLocalRandom.current().nextLong(millis / 4 + 1));
+  }
+}
