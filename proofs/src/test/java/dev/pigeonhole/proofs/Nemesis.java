@@ -1,7 +1,12 @@
 package dev.pigeonhole.proofs;
 
+import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.DatabaseServer;
+import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.JavaProcess;
+import dev.pigeonhole.support.Ledger;
+import dev.pigeonhole.support.TestDatabase;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,9 +27,13 @@ final class Nemesis {
   private final List<Fault> faults = new ArrayList<>();
   private final Supplier<JavaProcess> start;
   private final DatabaseServer server;
+  private final Path directory;
   private final Random random;
+  private long cutConnections;
 
-  Nemesis(int workers, Supplier<JavaProcess> start, DatabaseServer server, long seed) {
+  Nemesis(
+      int workers, Supplier<JavaProcess> start, DatabaseServer server, Path directory, long seed) {
+    this.directory = directory;
     this.start = start;
     this.server = server;
     this.random = new Random(seed);
@@ -70,27 +79,36 @@ final class Nemesis {
     faults.add(new Fault("restart", victim.pid(), from, Long.MAX_VALUE));
   }
 
-  /** Others go on being killed meanwhile: the pause is served by a thread of its own. */
+  /**
+   * In the middle of a slow attempt, so that the worker wakes up as a zombie: it will settle what
+   * another has settled long ago.
+   */
   private void pauseOne(Duration pause) {
     JavaProcess victim = takeOne();
+    Path log = directory.resolve("worker-" + victim.pid() + ".log");
+    Eventually.until(
+        "a slow attempt of " + victim.pid(), Duration.ofSeconds(60), () -> isSlowNow(log));
     long from = Worker.now();
     victim.pause();
-    Thread waiter =
-        new Thread(
-            () -> {
-              rest(pause);
-              victim.resume();
-              synchronized (fleet) {
-                faults.add(new Fault("pause", victim.pid(), from, Worker.now()));
-                fleet.add(victim);
-              }
-            },
-            "paused-worker");
-    waiter.start();
-    rest(pause.plusSeconds(1));
+    rest(pause);
+    victim.resume();
+    faults.add(new Fault("pause", victim.pid(), from, Worker.now()));
+    fleet.add(victim);
+  }
+
+  private static boolean isSlowNow(Path log) {
+    List<String> lines = Ledger.read(log);
+    for (int i = lines.size() - 1; i >= 0; i--) {
+      String[] line = lines.get(i).split(" ");
+      if (line[0].equals("SLOW")) {
+        return Worker.now() - Long.parseLong(line[3]) < 700_000;
+      }
+    }
+    return false;
   }
 
   private void restartDatabase() {
+    cutConnections = clients();
     long from = Worker.now();
     server.crash();
     rest(Duration.ofSeconds(1));
@@ -98,10 +116,22 @@ final class Nemesis {
     faults.add(new Fault("database", 0, from, Worker.now()));
   }
 
-  private JavaProcess takeOne() {
-    synchronized (fleet) {
-      return fleet.remove(random.nextInt(fleet.size()));
+  private long clients() {
+    try (TestDatabase any = server.emptySchema()) {
+      return any.count(
+          server.kind() == DatabaseKind.POSTGRES
+              ? "SELECT COUNT(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
+              : "SELECT COUNT(*) FROM information_schema.processlist");
     }
+  }
+
+  /** How many connections the crash of the database broke. */
+  long cutConnections() {
+    return cutConnections;
+  }
+
+  private JavaProcess takeOne() {
+    return fleet.remove(random.nextInt(fleet.size()));
   }
 
   private JavaProcess started() {
@@ -110,15 +140,13 @@ final class Nemesis {
 
   List<String> stop() {
     List<String> output = new ArrayList<>();
-    synchronized (fleet) {
-      for (JavaProcess worker : fleet) {
-        worker.terminate();
-      }
-      for (JavaProcess worker : fleet) {
-        worker.waitFor(Duration.ofSeconds(40));
-        output.addAll(worker.output());
-        worker.close();
-      }
+    for (JavaProcess worker : fleet) {
+      worker.terminate();
+    }
+    for (JavaProcess worker : fleet) {
+      worker.waitFor(Duration.ofSeconds(40));
+      output.addAll(worker.output());
+      worker.close();
     }
     return output;
   }

@@ -28,6 +28,7 @@ final class Verdict {
   int refused;
   int restarted;
   int extraInvocations;
+  private final Map<Long, Long> declaredDead = new HashMap<>();
 
   private final Map<String, List<Run>> runs = new HashMap<>();
   private final List<Nemesis.Fault> faults;
@@ -75,10 +76,27 @@ final class Verdict {
                     start == null ? 0 : start,
                     Long.parseLong(line[4])));
       }
+      case "DIED" ->
+          declaredDead.merge(
+              Long.parseLong(line[1].replaceAll(".*@(\\d+)@.*", "$1")),
+              Long.parseLong(line[2]),
+              Math::min);
       case "REFUSED" -> refused++;
       case "RESTARTED" -> restarted++;
       default -> {}
     }
+  }
+
+  /** From each kill to the moment the others knew, in milliseconds. */
+  List<Long> takeoverMillis() {
+    List<Long> times = new ArrayList<>();
+    for (Nemesis.Fault fault : faults) {
+      Long known = declaredDead.get(fault.pid());
+      if (fault.kind().equals("kill") && known != null) {
+        times.add((known - fault.from()) / 1_000);
+      }
+    }
+    return times;
   }
 
   private void checkPlain(Set<String> plain) {

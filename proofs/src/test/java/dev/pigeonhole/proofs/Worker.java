@@ -47,14 +47,13 @@ public final class Worker {
     }
   }
 
-  static Inbox inbox(
-      HikariDataSource pool, Traces traces, InboxListener listener, Duration beat) {
+  static Inbox inbox(HikariDataSource pool, Traces traces, InboxListener listener, Duration beat) {
     return Inbox.on(JdbcStore.of(pool))
         .named("proof")
         .channel(
             Channel.named(CHANNEL)
                 .on(String.class)
-                .handleMessage("plain", traces::plain, atMost(4))
+                .handleMessage("plain", traces::plain, atMost(16))
                 .handleInTransaction("tx", traces::transactional, atMost(4))
                 .handleInTransaction("ordered-tx", traces::transactional, atMost(4))
                 .handleMessage("ordered-plain", traces::orderedPlain, atMost(4))
@@ -94,6 +93,10 @@ public final class Worker {
     }
 
     void plain(Received<String> received) throws InterruptedException {
+      if (ThreadLocalRandom.current().nextInt(100) < 3) {
+        ledger.append("SLOW " + received.message().id() + " " + pid + " " + now());
+        TimeUnit.MILLISECONDS.sleep(1_500);
+      }
       pretendToWork();
       ledger.append("PLAIN " + received.message().id() + " " + pid + " " + now());
     }
