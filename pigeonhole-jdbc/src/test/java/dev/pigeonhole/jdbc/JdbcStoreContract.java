@@ -6,15 +6,14 @@ import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
-import dev.pigeonhole.tck.InboxStoreContract;
+import dev.pigeonhole.tck.DatabaseStoreContract;
 import java.time.InstantSource;
 import java.util.EnumMap;
 import java.util.Map;
-import java.util.Optional;
 import javax.sql.DataSource;
 
 /** The contract of every store, on one schema that is emptied before each test. */
-abstract class JdbcStoreContract extends InboxStoreContract {
+abstract class JdbcStoreContract extends DatabaseStoreContract {
 
   private record Place(TestDatabase database, DataSource pool) {}
 
@@ -52,12 +51,12 @@ abstract class JdbcStoreContract extends InboxStoreContract {
   }
 
   @Override
-  protected Optional<DataSource> dataSource() {
-    return Optional.of(place().pool());
+  protected DataSource dataSource() {
+    return place().pool();
   }
 
   @Override
-  protected boolean plantReceipt(Delivery delivery) {
+  protected void plantReceipt(Delivery delivery) {
     place()
         .database()
         .execute(
@@ -68,14 +67,12 @@ abstract class JdbcStoreContract extends InboxStoreContract {
             delivery.seq(),
             delivery.cell().handler(),
             delivery.keyId());
-    return true;
   }
 
   @Override
-  protected boolean continueNumbersAfter(long seq) {
+  protected void continueNumbersAfter(long seq) {
     place()
         .database()
         .execute("ALTER SEQUENCE " + name("message_seq") + " RESTART WITH " + (seq + 1));
-    return true;
   }
 }
