@@ -23,27 +23,44 @@ public final class Payloads {
   private static final String TEXT = "text/plain;charset=utf-8";
   private static final String JAVA_SERIALIZED = "application/x-java-serialized-object";
 
-  private final @Nullable PayloadCodec codec;
+  private static final String SHARED = "application/x-pigeonhole-shared";
 
-  private Payloads(@Nullable PayloadCodec codec) {
+  private final @Nullable PayloadCodec codec;
+  private final boolean sharing;
+
+  private Payloads(@Nullable PayloadCodec codec, boolean sharing) {
     this.codec = codec;
+    this.sharing = sharing;
   }
 
   /** With this codec, or else the one that the class path offers, or else none. */
   public static Payloads using(@Nullable PayloadCodec codec) {
     if (codec != null) {
-      return new Payloads(codec);
+      return new Payloads(codec, false);
     }
     Iterator<PayloadCodec> offered = ServiceLoader.load(PayloadCodec.class).iterator();
-    return new Payloads(offered.hasNext() ? offered.next() : null);
+    return new Payloads(offered.hasNext() ? offered.next() : null, false);
+  }
+
+  /** The same for handlers of this process: what nobody can change needs no copy and no codec. */
+  public Payloads sharing() {
+    return new Payloads(codec, true);
+  }
+
+  /** Whether payloads of this class are handed on as they are; then they are not encoded. */
+  public boolean shares(Class<?> type) {
+    return sharing && Unchangeable.is(type);
   }
 
   /** Whether payloads of this class can be stored at all. */
   public boolean supports(Class<?> type) {
-    return type == byte[].class || type == String.class || codec != null;
+    return type == byte[].class || type == String.class || codec != null || shares(type);
   }
 
   public Encoded encode(Object payload) {
+    if (shares(payload.getClass())) {
+      return new Encoded(null, SHARED);
+    }
     if (payload instanceof byte[] bytes) {
       return new Encoded(bytes.clone(), BYTES);
     }
