@@ -9,6 +9,7 @@ import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.Locale;
 import java.util.ServiceLoader;
@@ -65,7 +66,7 @@ public final class Payloads {
       return new Encoded(bytes.clone(), BYTES);
     }
     if (payload instanceof String text) {
-      return new Encoded(text.getBytes(StandardCharsets.UTF_8), TEXT);
+      return new Encoded(utf8(text), TEXT);
     }
     PayloadCodec chosen = required(payload.getClass());
     return new Encoded(chosen.encode(payload), chosen.contentType());
@@ -85,7 +86,7 @@ public final class Payloads {
 
   /** Java serialization can run code while it is read; it is refused before anybody tries. */
   public static void refuseSerialized(String contentType) {
-    if (contentType.toLowerCase(Locale.ROOT).startsWith(JAVA_SERIALIZED)) {
+    if (contentType.strip().toLowerCase(Locale.ROOT).startsWith(JAVA_SERIALIZED)) {
       throw new CodecException(
           ErrorCode.PAYLOAD_TYPE_REFUSED,
           "Content of type %s is refused: reading serialized Java objects can run any code. Send"
@@ -117,6 +118,19 @@ public final class Payloads {
           ErrorCode.PAYLOAD_CHARSET,
           "The content is not %s, which its type '%s' promises."
               .formatted(charset, Names.shown(contentType)),
+          e);
+    }
+  }
+
+  /** Half a character has no bytes; replacing it would change what was sent. */
+  private static byte[] utf8(String text) {
+    try {
+      ByteBuffer bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
+      return Arrays.copyOf(bytes.array(), bytes.limit());
+    } catch (CharacterCodingException e) {
+      throw new CodecException(
+          ErrorCode.PAYLOAD_UNENCODABLE,
+          "The text has half a character (a lone surrogate): it was cut or badly decoded.",
           e);
     }
   }
