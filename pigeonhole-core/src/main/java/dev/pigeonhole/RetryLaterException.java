@@ -2,16 +2,19 @@ package dev.pigeonhole;
 
 import java.time.Duration;
 
-/** Thrown by a handler: not now, but after this time. */
+/** Thrown by a handler: not now, but after this time, a year at most. */
 public final class RetryLaterException extends InboxException {
   private static final long serialVersionUID = 1L;
+
+  private static final Duration LONGEST = Duration.ofDays(365);
 
   private final Duration delay;
   private final boolean counted;
 
   private RetryLaterException(Duration delay, boolean counted) {
     super(ErrorCode.HANDLER_LATER, "The handler asked for another attempt after " + delay + ".");
-    this.delay = delay;
+    this.delay =
+        delay.isNegative() ? Duration.ZERO : delay.compareTo(LONGEST) > 0 ? LONGEST : delay;
     this.counted = counted;
   }
 
@@ -25,7 +28,7 @@ public final class RetryLaterException extends InboxException {
     return new RetryLaterException(delay, false);
   }
 
-  /** How long to wait. */
+  /** How long to wait: what was asked for, but not less than nothing nor more than a year. */
   public Duration delay() {
     return delay;
   }

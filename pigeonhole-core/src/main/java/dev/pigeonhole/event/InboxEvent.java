@@ -53,6 +53,11 @@ public sealed interface InboxEvent {
   record Poisoned(String inbox, String handler, MessageRef message, int attempt, Failure failure)
       implements InboxEvent {}
 
+  /** A handler of a direct channel failed; it will not see the message again. */
+  record DirectFailed(
+      String inbox, String channel, String handler, MessageRef message, Failure failure)
+      implements InboxEvent {}
+
   /**
    * An attempt was cut by a shutdown; it does not count.
    *

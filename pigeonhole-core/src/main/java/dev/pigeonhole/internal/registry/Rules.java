@@ -52,10 +52,17 @@ public final class Rules {
     for (TypeSpec type : channel.types()) {
       check(channel, type);
       for (HandlerSpec handler : type.handlers()) {
-        String where = "channel '" + channel.name() + "' on " + type.type().getName();
+        String where = where(inbox, channel, type);
         check(channel, handler, where, transactions);
       }
     }
+  }
+
+  private static String where(String inbox, ChannelSpec channel, TypeSpec type) {
+    return channel.direct()
+        ? "direct channel '%s' on %s".formatted(channel.name(), type.type().getName())
+        : "channel '%s' of inbox '%s' on %s"
+            .formatted(channel.name(), inbox, type.type().getName());
   }
 
   private void check(ChannelSpec channel, TypeSpec type) {
@@ -166,6 +173,13 @@ public final class Rules {
           ("Handler '%s' is transactional, but this store cannot commit a handler's writes with its"
                   + " receipt. Use a JDBC store, or .handle(…) with an idempotent handler.")
               .formatted(key));
+    }
+    if (channel.direct() && (handler.retry() != null || timeout != null || atMost != null)) {
+      add(
+          ErrorCode.OPTION_NOT_APPLICABLE,
+          ("Handler '%s' of %s has retrying, within or atMost, which need an inbox: it runs once, on"
+                  + " the publisher's thread. Leave them out, or move it to a stored channel.")
+              .formatted(key, where));
     }
   }
 
