@@ -731,12 +731,13 @@ public final class Dispatcher {
           cell.caughtUp
               && cell.probation == 0
               && each.row().keyHash() == null
-              && !each.row().late()
               && line.room() > 0
               && !quiet
               && !stopped
               && node.mayStart();
-      if (!direct) {
+      if (each.row().late()) {
+        reads.dueIn(Duration.ZERO); // which tells when its time comes
+      } else if (!direct) {
         reads.wake(cell);
       } else if (open.offer(each.row())) {
         opened(cell, each.row());
