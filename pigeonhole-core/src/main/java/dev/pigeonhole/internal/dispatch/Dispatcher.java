@@ -2,6 +2,7 @@ package dev.pigeonhole.internal.dispatch;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
+import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.rescue.Node;
@@ -520,7 +521,9 @@ public final class Dispatcher {
       StoredMessage message = messages.get(row.seq());
       CellState cell = cells.get(row.cell());
       if (message == null) {
-        poison(row, ErrorCode.PAYLOAD_MISSING_MESSAGE, "The message of this delivery is gone.");
+        MessageRef gone = new MessageRef("", "#" + row.seq());
+        poison(
+            row, gone, ErrorCode.PAYLOAD_MISSING_MESSAGE, "The message of this delivery is gone.");
       } else {
         long token = cell == null ? 0 : cell.token;
         works.add(new Work(row, message, failures.get(row), token, runAlone));
@@ -529,9 +532,14 @@ public final class Dispatcher {
     return works;
   }
 
-  private void poison(Delivery row, ErrorCode code, String text) {
+  private void poison(Delivery row, MessageRef message, ErrorCode code, String text) {
     Failure failure = Failures.of(code, text, clock.instant());
-    settler.add(new Settlement(row, new Outcome.Poisoned(failure, false)), null);
+    String handler = line(row.cell()).handler.key();
+    settler.add(
+        new Settlement(row, new Outcome.Poisoned(failure, false)),
+        () ->
+            events.tell(
+                new InboxEvent.Poisoned(events.inbox(), handler, message, row.attempt(), failure)));
   }
 
   /** One suspect at a time, nothing beside it, in random order. */
@@ -558,8 +566,12 @@ public final class Dispatcher {
       alone = row;
       LOG.warn("Delivery {} took its process with it {} times and is poisoned", row, row.crashes());
       BoundHandler handler = line(row.cell()).handler;
+      StoredMessage message = store.load(List.of(row.seq())).get(row.seq());
       poison(
           row,
+          message == null
+              ? new MessageRef("", "#" + row.seq())
+              : new MessageRef(message.source(), message.id()),
           ErrorCode.HANDLER_CRASHED,
           "Handler '%s' ended its process %d times while it ran alone with this message."
               .formatted(handler.keyOf(row.keyId()), row.crashes()));
