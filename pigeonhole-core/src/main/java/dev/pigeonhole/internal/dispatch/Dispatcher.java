@@ -2,6 +2,7 @@ package dev.pigeonhole.internal.dispatch;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
+import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.rescue.Node;
@@ -553,7 +554,9 @@ public final class Dispatcher {
       StoredMessage message = messages.get(row.seq());
       CellState cell = cells.get(row.cell());
       if (message == null) {
-        poison(row, ErrorCode.PAYLOAD_MISSING_MESSAGE, "The message of this delivery is gone.");
+        MessageRef gone = new MessageRef("", "#" + row.seq());
+        poison(
+            row, gone, ErrorCode.PAYLOAD_MISSING_MESSAGE, "The message of this delivery is gone.");
       } else {
         long token = cell == null ? 0 : cell.token;
         works.add(new Work(row, message, failures.get(row), token, runAlone));
@@ -562,9 +565,14 @@ public final class Dispatcher {
     return works;
   }
 
-  private void poison(Delivery row, ErrorCode code, String text) {
+  private void poison(Delivery row, MessageRef message, ErrorCode code, String text) {
     Failure failure = Failures.of(code, text, clock.instant());
-    settler.add(new Settlement(row, new Outcome.Poisoned(failure, false)), null);
+    String handler = line(row.cell()).handler.key();
+    settler.add(
+        new Settlement(row, new Outcome.Poisoned(failure, false)),
+        () ->
+            events.tell(
+                new InboxEvent.Poisoned(events.inbox(), handler, message, row.attempt(), failure)));
   }
 
   /** One suspect at a time, nothing beside it, in random order. */
@@ -591,8 +599,12 @@ public final class Dispatcher {
       alone = row;
       LOG.warn("Delivery {} took its process with it {} times and is poisoned", row, row.crashes());
       BoundHandler handler = line(row.cell()).handler;
+      StoredMessage message = store.load(List.of(row.seq())).get(row.seq());
       poison(
           row,
+          message == null
+              ? new MessageRef("", "#" + row.seq())
+              : new MessageRef(message.source(), message.id()),
           ErrorCode.HANDLER_CRASHED,
           "Handler '%s' ended its process %d times while it ran alone with this message."
               .formatted(handler.keyOf(row.keyId()), row.crashes()));
@@ -776,12 +788,13 @@ public final class Dispatcher {
           cell.caughtUp
               && cell.probation == 0
               && each.row().keyHash() == null
-              && !each.row().late()
               && line.room() > 0
               && !quiet
               && !stopped
               && node.mayStart();
-      if (!direct) {
+      if (each.row().late()) {
+        reads.dueIn(Duration.ZERO); // which tells when its time comes
+      } else if (!direct) {
         reads.wake(cell);
       } else if (open.offer(each.row())) {
         opened(cell, each.row());

@@ -69,7 +69,17 @@ public final class Payloads {
       return new Encoded(utf8(text), TEXT);
     }
     PayloadCodec chosen = required(payload.getClass());
-    return new Encoded(chosen.encode(payload), chosen.contentType());
+    try {
+      return new Encoded(chosen.encode(payload), chosen.contentType());
+    } catch (CodecException e) {
+      throw e;
+    } catch (RuntimeException e) {
+      throw new CodecException(
+          ErrorCode.PAYLOAD_UNENCODABLE,
+          "The codec failed on %s: %s."
+              .formatted(payload.getClass().getName(), e.getClass().getName()),
+          e);
+    }
   }
 
   /** A fresh object; null where the message had no body and the type is bytes or text. */
