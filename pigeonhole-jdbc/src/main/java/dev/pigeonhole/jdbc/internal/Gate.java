@@ -358,8 +358,10 @@ final class Gate {
 
   private void keep(Session session, List<Copy> copies) throws SQLException {
     session.insertIfAbsent(
-        "{conflict}",
-        "seq, channel, transport, content_type, content_hash, headers, content, received_at",
+        """
+        INSERT INTO {conflict} (seq, channel, transport, content_type, content_hash, headers, content,
+                                received_at)
+        VALUES\s""",
         "seq, content_hash",
         "(?, ?, ?, ?, ?, ?, ?, {now})",
         copies,

@@ -175,8 +175,9 @@ final class Settling {
 
   void receipts(Session session, List<Delivery> completed) throws SQLException {
     session.insertIfAbsent(
-        "{receipt}",
-        "seq, handler, key_id, failures, crashes, releases, completed_at",
+        """
+        INSERT INTO {receipt} (seq, handler, key_id, failures, crashes, releases, completed_at)
+        VALUES\s""",
         "seq, handler",
         "(?, ?, ?, ?, ?, ?, {now})",
         completed,
