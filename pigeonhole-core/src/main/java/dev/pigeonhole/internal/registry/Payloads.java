@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.Locale;
+import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import org.jspecify.annotations.Nullable;
 
@@ -39,8 +40,15 @@ public final class Payloads {
     if (codec != null) {
       return new Payloads(codec, false);
     }
-    Iterator<PayloadCodec> offered = ServiceLoader.load(PayloadCodec.class).iterator();
-    return new Payloads(offered.hasNext() ? offered.next() : null, false);
+    try {
+      Iterator<PayloadCodec> offered = ServiceLoader.load(PayloadCodec.class).iterator();
+      return new Payloads(offered.hasNext() ? offered.next() : null, false);
+    } catch (ServiceConfigurationError e) {
+      if (e.getCause() instanceof ConfigurationException incomplete) {
+        throw incomplete; // a codec that says itself what it lacks
+      }
+      throw e;
+    }
   }
 
   /** The same for handlers of this process: what nobody can change needs no copy and no codec. */
