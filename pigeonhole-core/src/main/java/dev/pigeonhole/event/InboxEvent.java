@@ -49,7 +49,12 @@ public sealed interface InboxEvent {
       String inbox, String handler, MessageRef message, int attempt, Failure failure, Duration next)
       implements InboxEvent {}
 
-  /** A delivery will not be tried again until an operator acts. */
+  /**
+   * A delivery will not be tried again until an operator acts.
+   *
+   * @param message without source and with its number as id, such as {@code #7}, where the message
+   *     itself is gone
+   */
   record Poisoned(String inbox, String handler, MessageRef message, int attempt, Failure failure)
       implements InboxEvent {}
 

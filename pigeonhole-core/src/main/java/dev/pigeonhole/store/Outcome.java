@@ -32,6 +32,10 @@ public sealed interface Outcome {
   /** Cut by a shutdown: open again at once, releases + 1, version + 1, marks cleared. */
   record Released() implements Outcome {}
 
-  /** Behind a poisoned head of its key: waits in {@code later} without a due time. */
+  /**
+   * Behind a poisoned head of its key: waits in {@code later} without a due time, version + 1,
+   * until a retry of the head releases it. If an operator has retried the head since it was seen,
+   * nobody would release the row any more: then it is due at once.
+   */
   record Blocked(@Nullable Failure reason) implements Outcome {}
 }

@@ -1,19 +1,13 @@
 package dev.pigeonhole.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
-import dev.pigeonhole.store.StoreException;
-import java.lang.reflect.Proxy;
-import java.sql.Connection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -333,29 +327,6 @@ abstract class AcceptContract extends StoreFixture {
     long seq = stored(message("m").notBefore(clock.now().minusSeconds(30)).to(a).build());
 
     assertThat(ready(a)).extracting(Delivery::seq).containsExactly(seq);
-  }
-
-  @Test
-  void aStoreWithoutADatabaseRefusesAConnection() {
-    assumeTrue(contract.dataSource().isEmpty(), "this store has a database");
-    Connection connection =
-        (Connection)
-            Proxy.newProxyInstance(
-                getClass().getClassLoader(),
-                new Class<?>[] {Connection.class},
-                (proxy, method, arguments) -> {
-                  throw new AssertionError("Asked for " + method.getName());
-                });
-
-    assertThatExceptionOfType(StoreException.class)
-        .isThrownBy(() -> store.acceptor().accept(connection, List.of(message("m").to(a).build())))
-        .satisfies(
-            e -> {
-              assertThat(e.code()).isEqualTo(ErrorCode.TX_UNSUPPORTED);
-              assertThat(e.kind()).isEqualTo(StoreException.Kind.PERMANENT);
-            });
-    assertThat(store.transactions()).isEmpty();
-    assertThat(store.admin().messages()).isZero();
   }
 
   @Test

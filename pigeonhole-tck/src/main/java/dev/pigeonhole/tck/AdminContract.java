@@ -205,8 +205,10 @@ abstract class AdminContract extends StoreFixture {
     Delivery head = ordered("head", "k");
     Delivery second = ordered("second", "k");
     Delivery third = ordered("third", "k");
+    Delivery otherHead = ordered("other-head", "other");
     Delivery otherKey = ordered("other", "other");
     settle(head, poisoned());
+    settle(otherHead, poisoned());
     settle(second, blocked());
     settle(third, blocked());
     settle(otherKey, blocked());

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 /** Accepting inside a transaction of the caller. */
 abstract class CallerTransactionContract extends DatabaseFixture {
 
-  CallerTransactionContract(InboxStoreContract contract) {
+  CallerTransactionContract(DatabaseStoreContract contract) {
     super(contract);
   }
 

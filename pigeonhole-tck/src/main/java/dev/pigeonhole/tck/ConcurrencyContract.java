@@ -1,7 +1,6 @@
 package dev.pigeonhole.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.store.AcceptResult;
@@ -208,7 +207,6 @@ abstract class ConcurrencyContract extends StoreFixture {
 
   @Test
   void nodesThatTakeTheSameCellsShareThemWithoutOverlap() {
-    severalNodes();
     for (int round = 0; round < Size.of(5, 50); round++) {
       List<Long> nodes = join(4);
       List<Cell> wanted = concat(cells(a), cells(b));
@@ -236,7 +234,6 @@ abstract class ConcurrencyContract extends StoreFixture {
 
   @Test
   void aNodeIsDeclaredDeadByOneOnly() {
-    severalNodes();
     for (int round = 0; round < Size.of(5, 50); round++) {
       long victim = join(1).get(0);
       store.nodes().take(victim, cells(a));
@@ -256,7 +253,6 @@ abstract class ConcurrencyContract extends StoreFixture {
 
   @Test
   void aNodeEitherBeatsOrDies() {
-    severalNodes();
     for (int round = 0; round < Size.of(20, 200); round++) {
       long node = join(1).get(0);
       long seen = node(node).beat();
@@ -275,7 +271,6 @@ abstract class ConcurrencyContract extends StoreFixture {
 
   @Test
   void aNodeThatDiesWhileItTakesCellsOwnsNone() {
-    severalNodes();
     for (int round = 0; round < Size.of(10, 100); round++) {
       long node = join(1).get(0);
       long seen = node(node).beat();
@@ -294,7 +289,6 @@ abstract class ConcurrencyContract extends StoreFixture {
 
   @Test
   void nodesThatJoinAtOnceGetIncarnationsOfTheirOwn() {
-    severalNodes();
 
     assertThat(Race.of(RUNNERS, runner -> join(1).get(0))).doesNotHaveDuplicates();
   }
@@ -311,10 +305,6 @@ abstract class ConcurrencyContract extends StoreFixture {
         .extracting(HandlerId::keyId)
         .doesNotHaveDuplicates()
         .hasSize(6);
-  }
-
-  private void severalNodes() {
-    assumeFalse(contract.oneProcessOnly(), "only one process may open this store");
   }
 
   private List<Long> join(int count) {

@@ -1,7 +1,6 @@
 package dev.pigeonhole.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.pigeonhole.store.HandlerId;
 import java.sql.Connection;
@@ -20,13 +19,15 @@ abstract class DatabaseFixture extends StoreFixture {
   HandlerId a;
   HandlerId b;
 
-  DatabaseFixture(InboxStoreContract contract) {
+  final DatabaseStoreContract database;
+
+  DatabaseFixture(DatabaseStoreContract contract) {
     super(contract);
+    this.database = contract;
   }
 
   @BeforeEach
   void createTheEffectsOfHandlers() throws SQLException {
-    assumeTrue(contract.dataSource().isPresent(), "this store has no database");
     run("DROP TABLE IF EXISTS contract_effect");
     run("CREATE TABLE contract_effect (id VARCHAR(100) NOT NULL)");
     a = handler("a");
@@ -35,13 +36,11 @@ abstract class DatabaseFixture extends StoreFixture {
 
   @AfterEach
   void dropTheEffectsOfHandlers() throws SQLException {
-    if (contract.dataSource().isPresent()) {
-      run("DROP TABLE IF EXISTS contract_effect");
-    }
+    run("DROP TABLE IF EXISTS contract_effect");
   }
 
   DataSource dataSource() {
-    return contract.dataSource().orElseThrow();
+    return database.dataSource();
   }
 
   /** Runs one statement in a commit of its own. */

@@ -1,12 +1,8 @@
 package dev.pigeonhole.tck;
 
-import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.InboxStore;
-import dev.pigeonhole.store.Nodes;
 import dev.pigeonhole.store.StoreSettings;
 import java.time.InstantSource;
-import java.util.Optional;
-import javax.sql.DataSource;
 import org.junit.jupiter.api.Nested;
 
 /**
@@ -25,6 +21,8 @@ import org.junit.jupiter.api.Nested;
  * sleeps. A name that begins with {@code b04_} shows the numbered behaviour, one with {@code id01_}
  * the numbered hazard, that it proves.
  *
+ * <p>A store in a database extends {@link DatabaseStoreContract} instead, which asks for more.
+ *
  * <p>Set the system property {@code pigeonhole.size} to something else than {@code small} for
  * longer races and more random bodies.
  */
@@ -39,40 +37,6 @@ public abstract class InboxStoreContract {
    */
   protected StoreSettings settings() {
     return new StoreSettings("contract", 4, 4, 1 << 20);
-  }
-
-  /**
-   * The database of the store that {@link #store} answered last, for what a handler writes and for
-   * accepting in a caller's transaction. Needed by stores that have transactions; connections must
-   * be able to see each other's commits. The tests create and drop a table {@code contract_effect}
-   * there.
-   */
-  protected Optional<DataSource> dataSource() {
-    return Optional.empty();
-  }
-
-  /**
-   * Whether only one process can open the store, so that {@link Nodes#join} declares every other
-   * node dead.
-   */
-  protected boolean oneProcessOnly() {
-    return false;
-  }
-
-  /**
-   * Gives this open delivery a receipt that it must not have, as a change of mode between two
-   * versions could leave it; a store that has no way to do so answers false and skips the test.
-   */
-  protected boolean plantReceipt(Delivery delivery) {
-    return false;
-  }
-
-  /**
-   * Makes the next message number higher than this one; a store that has no way to do so answers
-   * false and skips the tests of large numbers.
-   */
-  protected boolean continueNumbersAfter(long seq) {
-    return false;
   }
 
   @Nested
@@ -155,20 +119,6 @@ public abstract class InboxStoreContract {
   @Nested
   class Racing extends ConcurrencyContract {
     Racing() {
-      super(InboxStoreContract.this);
-    }
-  }
-
-  @Nested
-  class CallersTransactions extends CallerTransactionContract {
-    CallersTransactions() {
-      super(InboxStoreContract.this);
-    }
-  }
-
-  @Nested
-  class TransactionalDeliveries extends TransactionContract {
-    TransactionalDeliveries() {
       super(InboxStoreContract.this);
     }
   }

@@ -1,8 +1,6 @@
 package dev.pigeonhole.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeFalse;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
@@ -106,7 +104,6 @@ abstract class NodeContract extends StoreFixture {
 
   @Test
   void cellsOfOneLaneMayHaveDifferentOwners() {
-    needsTwoNodes();
     long first = join();
     long second = join();
 
@@ -151,7 +148,6 @@ abstract class NodeContract extends StoreFixture {
 
   @Test
   void nobodyGivesBackWhatAnotherOwns() {
-    needsTwoNodes();
     long owner = join();
     long other = join();
     nodes.take(owner, cells(a));
@@ -165,7 +161,6 @@ abstract class NodeContract extends StoreFixture {
 
   @Test
   void b58_aNodeIsDeclaredDeadOnlyAtTheBeatThatWasSeen() {
-    needsTwoNodes();
     long incarnation = join();
     join();
     long seen = node(incarnation).beat();
@@ -180,7 +175,6 @@ abstract class NodeContract extends StoreFixture {
 
   @Test
   void aDeadNodesCellsAreFreedAsUnclean() {
-    needsTwoNodes();
     long dead = join();
     long other = join();
     nodes.take(dead, cells(a));
@@ -198,7 +192,6 @@ abstract class NodeContract extends StoreFixture {
 
   @Test
   void probationEndsWhenItsOwnerSaysSo() {
-    needsTwoNodes();
     long dead = join();
     long next = join();
     nodes.take(dead, cells(a));
@@ -214,7 +207,6 @@ abstract class NodeContract extends StoreFixture {
 
   @Test
   void b61_aNodeThatWasDeclaredDeadNeitherBeatsNorTakesNorGivesBack() {
-    needsTwoNodes();
     long dead = join();
     long next = join();
     nodes.take(dead, cells(a));
@@ -249,7 +241,6 @@ abstract class NodeContract extends StoreFixture {
 
   @Test
   void aStoppingNodeThatFallsSilentCanBeDeclaredDead() {
-    needsTwoNodes();
     long incarnation = join();
     join();
     nodes.take(incarnation, cells(a));
@@ -289,24 +280,6 @@ abstract class NodeContract extends StoreFixture {
   }
 
   @Test
-  void whereOnlyOneProcessCanBeEveryOtherNodeDiesAtAJoin() {
-    assumeTrue(contract.oneProcessOnly(), "several processes may open this store");
-    long first = join();
-    nodes.take(first, cells(a));
-    long stopped = join();
-    nodes.stopped(stopped);
-    long third = join();
-
-    assertThat(node(first).state()).isEqualTo(State.DEAD);
-    assertThat(node(stopped).state()).isEqualTo(State.STOPPED);
-    assertThat(node(third).state()).isEqualTo(State.LIVE);
-    assertThat(nodes.take(third, cells(a)))
-        .hasSize(lanes())
-        .allSatisfy(row -> assertThat(row.unclean()).isTrue());
-    assertThat(nodes.beat(first)).isFalse();
-  }
-
-  @Test
   void theTimeDuringWhichNobodyKnowsAFamilyAddsUp() {
     assertThat(nodes.unknownFor(a.family(), 5_000)).isZero();
     clock.advance(Duration.ofSeconds(2));
@@ -337,10 +310,6 @@ abstract class NodeContract extends StoreFixture {
     assertThat(nodes.unknownFor(a.family(), 5_000)).isZero();
     assertThat(nodes.unknownFor(b.family(), 5_000)).isEqualTo(4_000);
     nodes.known(Set.of());
-  }
-
-  private void needsTwoNodes() {
-    assumeFalse(contract.oneProcessOnly(), "only one process may open this store");
   }
 
   private long join() {

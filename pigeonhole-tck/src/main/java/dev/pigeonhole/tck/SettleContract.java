@@ -1,7 +1,6 @@
 package dev.pigeonhole.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
@@ -251,40 +250,6 @@ abstract class SettleContract extends StoreFixture {
     assertThat(view("gone", a).state()).isEqualTo(DeliveryState.COMPLETED);
     assertThat(view("late", a).state()).isEqualTo(DeliveryState.COMPLETED);
     assertThat(view("elsewhere", b).state()).isEqualTo(DeliveryState.POISONED);
-  }
-
-  @Test
-  void aReceiptThatAlreadyExistsIsToleratedAndItsNeighboursAreSettled() {
-    Delivery odd = delivered("odd", a);
-    Delivery neighbour = delivered("neighbour", a);
-    assumeTrue(contract.plantReceipt(odd), "this store cannot plant a receipt");
-
-    assertThat(
-            store
-                .deliveries()
-                .settle(
-                    List.of(
-                        new Settlement(odd, completed()), new Settlement(neighbour, completed()))))
-        .isEmpty();
-    assertThat(ready(a)).isEmpty();
-    assertThat(view("odd", a).state()).isEqualTo(DeliveryState.COMPLETED);
-    assertThat(view("neighbour", a).state()).isEqualTo(DeliveryState.COMPLETED);
-  }
-
-  @Test
-  void pg18_largeNumbersAreNumbersLikeOthers() {
-    for (long start : List.of((1L << 31) - 3, (1L << 53) - 3)) {
-      assumeTrue(contract.continueNumbersAfter(start), "this store cannot choose its numbers");
-      for (int i = 0; i < 6; i++) {
-        String id = start + "-" + i;
-        long seq = stored(message(id).ordered("k").to(a).build());
-        assertThat(seq).isGreaterThan(start);
-        assertThat(load(seq).id()).isEqualTo(id);
-        Delivery delivery = failed(ready(a, seq), a, 1);
-        settle(delivery, i % 2 == 0 ? completed() : poisoned());
-        assertThat(known(message(id).ordered("k").to(a).build()).seq()).isEqualTo(seq);
-      }
-    }
   }
 
   @Test

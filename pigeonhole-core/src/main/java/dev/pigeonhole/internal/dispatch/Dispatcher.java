@@ -2,6 +2,7 @@ package dev.pigeonhole.internal.dispatch;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
+import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.rescue.Node;
@@ -74,6 +75,10 @@ public final class Dispatcher {
   private final LinkedBlockingQueue<Runnable> mail = new LinkedBlockingQueue<>();
 
   private final Map<Cell, CellState> cells = new LinkedHashMap<>();
+
+  /** Where each open row was counted: a cell can be lost and taken anew while a row still runs. */
+  private final Map<Delivery, CellState> homes = new HashMap<>();
+
   private final List<Delivery> suspects = new ArrayList<>();
   private final Set<CellState> probationOver = new HashSet<>();
 
@@ -141,7 +146,12 @@ public final class Dispatcher {
   /** Starts nothing from now on; queued work is dropped. */
   void stop() {
     stopped = true;
-    post(this::dropEverything);
+    post(
+        () -> {
+          dropEverything();
+          cells.values().forEach(cell -> cell.leaving = true);
+          ownedChanged();
+        });
   }
 
   // ---- the dispatcher's thread from here on
@@ -163,9 +173,7 @@ public final class Dispatcher {
       giveBackWhatIsIdle();
       return;
     }
-    for (List<Delivery> rows : reads.turn(System.nanoTime())) {
-      take(rows);
-    }
+    reads.turn(System.nanoTime(), this::take);
     if (reads.sweptNow()) {
       lookAgainAtWaitingKeys();
     }
@@ -186,7 +194,6 @@ public final class Dispatcher {
 
   /** Begins anew after a failure of its own: only what slots have begun is remembered. */
   void reset() {
-    mail.clear();
     dropEverything();
     for (CellState cell : cells.values()) {
       cell.cursor = 0;
@@ -281,12 +288,29 @@ public final class Dispatcher {
         ordered.add(row);
       }
     }
-    if (!ordered.isEmpty()) {
+    if (ordered.isEmpty()) {
+      return;
+    }
+    try {
       order(ordered);
+    } catch (RuntimeException e) {
+      ordered.forEach(this::forgetUnordered);
+      throw e;
     }
   }
 
-  private static void opened(CellState cell, Delivery row) {
+  /** The store failed before the row found its place in its key: it is read again. */
+  private void forgetUnordered(Delivery row) {
+    KeyLine key = line(row.cell()).keys.get(hash(row));
+    if (key == null || !key.members.containsKey(row.seq())) {
+      open.dropped(row);
+      closed(row);
+      reads.sweepSoon();
+    }
+  }
+
+  private void opened(CellState cell, Delivery row) {
+    homes.put(row, cell);
     cell.open++;
     if (row.late()) {
       cell.late++;
@@ -294,7 +318,7 @@ public final class Dispatcher {
   }
 
   private void closed(Delivery row) {
-    CellState cell = cells.get(row.cell());
+    CellState cell = homes.remove(row);
     if (cell != null) {
       cell.open--;
       if (row.late()) {
@@ -475,8 +499,18 @@ public final class Dispatcher {
     if (rows.isEmpty()) {
       return;
     }
-    List<Delivery> marked = markIfOnProbation(rows);
-    for (Work work : works(marked, false)) {
+    List<Work> works;
+    try {
+      works = works(markIfOnProbation(rows), false);
+    } catch (RuntimeException e) {
+      for (Delivery row : rows) {
+        if (homes.containsKey(row)) {
+          line(row.cell()).ready.add(row);
+        }
+      }
+      throw e;
+    }
+    for (Work work : works) {
       line(work.delivery().cell()).enqueue(work);
     }
     distinctLines.forEach(HandlerLine::wakeWorkers);
@@ -520,7 +554,9 @@ public final class Dispatcher {
       StoredMessage message = messages.get(row.seq());
       CellState cell = cells.get(row.cell());
       if (message == null) {
-        poison(row, ErrorCode.PAYLOAD_MISSING_MESSAGE, "The message of this delivery is gone.");
+        MessageRef gone = new MessageRef("", "#" + row.seq());
+        poison(
+            row, gone, ErrorCode.PAYLOAD_MISSING_MESSAGE, "The message of this delivery is gone.");
       } else {
         long token = cell == null ? 0 : cell.token;
         works.add(new Work(row, message, failures.get(row), token, runAlone));
@@ -529,9 +565,14 @@ public final class Dispatcher {
     return works;
   }
 
-  private void poison(Delivery row, ErrorCode code, String text) {
+  private void poison(Delivery row, MessageRef message, ErrorCode code, String text) {
     Failure failure = Failures.of(code, text, clock.instant());
-    settler.add(new Settlement(row, new Outcome.Poisoned(failure, false)), null);
+    String handler = line(row.cell()).handler.key();
+    settler.add(
+        new Settlement(row, new Outcome.Poisoned(failure, false)),
+        () ->
+            events.tell(
+                new InboxEvent.Poisoned(events.inbox(), handler, message, row.attempt(), failure)));
   }
 
   /** One suspect at a time, nothing beside it, in random order. */
@@ -558,20 +599,30 @@ public final class Dispatcher {
       alone = row;
       LOG.warn("Delivery {} took its process with it {} times and is poisoned", row, row.crashes());
       BoundHandler handler = line(row.cell()).handler;
+      StoredMessage message = store.load(List.of(row.seq())).get(row.seq());
       poison(
           row,
+          message == null
+              ? new MessageRef("", "#" + row.seq())
+              : new MessageRef(message.source(), message.id()),
           ErrorCode.HANDLER_CRASHED,
           "Handler '%s' ended its process %d times while it ran alone with this message."
               .formatted(handler.keyOf(row.keyId()), row.crashes()));
       return;
     }
     alone = row;
-    if (store.mark(List.of(row), node.incarnation(), true).contains(row)) {
-      gone(row);
-      return;
-    }
-    for (Work work : works(List.of(row), true)) {
-      line(row.cell()).runAlone(work);
+    try {
+      if (store.mark(List.of(row), node.incarnation(), true).contains(row)) {
+        gone(row);
+        return;
+      }
+      for (Work work : works(List.of(row), true)) {
+        line(row.cell()).runAlone(work);
+      }
+    } catch (RuntimeException e) {
+      alone = null;
+      suspects.add(row);
+      throw e;
     }
   }
 
@@ -592,8 +643,14 @@ public final class Dispatcher {
   // ---- what came of it
 
   void settled(List<Settled> results) {
-    for (Settled result : results) {
-      settled(result);
+    for (int i = 0; i < results.size(); i++) {
+      try {
+        settled(results.get(i));
+      } catch (RuntimeException e) {
+        List<Settled> rest = results.subList(i + 1, results.size());
+        post(() -> settled(rest));
+        throw e;
+      }
     }
     reads.roomMade();
   }
@@ -731,12 +788,13 @@ public final class Dispatcher {
           cell.caughtUp
               && cell.probation == 0
               && each.row().keyHash() == null
-              && !each.row().late()
               && line.room() > 0
               && !quiet
               && !stopped
               && node.mayStart();
-      if (!direct) {
+      if (each.row().late()) {
+        reads.dueIn(Duration.ZERO); // which tells when its time comes
+      } else if (!direct) {
         reads.wake(cell);
       } else if (open.offer(each.row())) {
         opened(cell, each.row());

@@ -77,7 +77,7 @@ public final class Failures {
     try {
       @Nullable String message = thrown.getMessage();
       return message == null ? "" : message;
-    } catch (RuntimeException | StackOverflowError | LinkageError e) {
+    } catch (Throwable e) {
       return "(its message could not be read: " + e.getClass().getName() + ")";
     }
   }
@@ -86,7 +86,7 @@ public final class Failures {
     BoundedText text = new BoundedText(2 * STACK);
     try (PrintWriter writer = new PrintWriter(text)) {
       thrown.printStackTrace(writer);
-    } catch (RuntimeException | StackOverflowError | LinkageError e) {
+    } catch (Throwable e) {
       return text + "(its stack could not be read: " + e.getClass().getName() + ")";
     }
     return text.toString();
@@ -109,7 +109,7 @@ public final class Failures {
     try {
       StackTraceElement[] frames = thrown.getStackTrace();
       return frames == null ? new StackTraceElement[0] : frames;
-    } catch (RuntimeException | StackOverflowError | LinkageError e) {
+    } catch (Throwable e) {
       return new StackTraceElement[0];
     }
   }

@@ -10,10 +10,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
@@ -42,6 +44,7 @@ final class Reads {
   private final int batchSize;
 
   private final Set<CellState> woken = new LinkedHashSet<>();
+  private final Set<HandlerLine> fullWhenDue = new HashSet<>();
   private boolean looking = true;
   private boolean hungry;
   private boolean swept;
@@ -76,6 +79,7 @@ final class Reads {
   void wake() {
     looking = true;
     idlePoll = pollMin;
+    dueIn(Duration.ZERO);
   }
 
   /** Something has come in here. */
@@ -87,6 +91,9 @@ final class Reads {
   /** Slots were freed: a handler that was full may be asked again. */
   void roomMade() {
     hungry = true;
+    if (fullWhenDue.stream().anyMatch(Reads::hasRoom)) {
+      dueIn(Duration.ZERO);
+    }
   }
 
   void dueIn(Duration delay) {
@@ -126,8 +133,12 @@ final class Reads {
     return Math.max(0, next);
   }
 
-  List<List<Delivery>> turn(long now) {
-    List<List<Delivery>> found = new ArrayList<>();
+  /**
+   * Reads what is due now.
+   *
+   * @param found is given each read's rows before the next read begins
+   */
+  void turn(long now, Consumer<List<Delivery>> found) {
     swept = false;
     if (cells.isEmpty()) {
       looking = false;
@@ -137,13 +148,15 @@ final class Reads {
       nextDuePoll = now + pollMax;
       nextLookBack = now + pollMax;
       nextSweep = now + pollMax;
-      return found;
+      return;
     }
+    boolean wasHungry = hungry;
+    hungry = false;
     if (looking || now - nextForward >= 0) {
       looking = false;
       woken.clear();
       forward(cells, now, found);
-    } else if (!woken.isEmpty() || (hungry && anyBehind())) {
+    } else if (!woken.isEmpty() || (wasHungry && anyBehind())) {
       List<CellState> some = new ArrayList<>(woken);
       woken.clear();
       for (CellState cell : cells) {
@@ -153,7 +166,6 @@ final class Reads {
       }
       forward(new LinkedHashSet<>(some), now, found);
     }
-    hungry = false;
     if (now - nextDue >= 0 || now - nextDuePoll >= 0) {
       due(now, found);
     }
@@ -163,7 +175,6 @@ final class Reads {
     if (now - nextSweep >= 0) {
       sweep(now, found);
     }
-    return found;
   }
 
   /** Whether some cell has more to read and its handler room for it. */
@@ -181,7 +192,7 @@ final class Reads {
     return line.room() * 4 >= line.capacity;
   }
 
-  private void forward(Collection<CellState> some, long now, List<List<Delivery>> found) {
+  private void forward(Collection<CellState> some, long now, Consumer<List<Delivery>> found) {
     Map<HandlerLine, Integer> behind = new HashMap<>();
     for (CellState cell : some) {
       if (!cell.caughtUp && !cell.leaving) {
@@ -225,16 +236,19 @@ final class Reads {
     } else {
       idlePoll = pollMin;
       nextForward = now + pollMin;
-      found.add(rows);
     }
     hungry = true; // cells that came back full are asked again at once, while there is room
+    add(rows, found);
   }
 
-  private void due(long now, List<List<Delivery>> found) {
+  private void due(long now, Consumer<List<Delivery>> found) {
     List<CellLimit> asked = new ArrayList<>();
+    fullWhenDue.clear();
     for (CellState cell : cells) {
       HandlerLine handler = line.apply(cell.cell);
-      if (!cell.leaving && hasRoom(handler)) {
+      if (!hasRoom(handler)) {
+        fullWhenDue.add(handler);
+      } else if (!cell.leaving) {
         // What is open of it already comes back again; it must not hide what stands behind.
         asked.add(new CellLimit(cell.cell, SHARE + cell.late));
       }
@@ -245,15 +259,13 @@ final class Reads {
       return;
     }
     DueRead read = store.due(asked);
-    if (!read.rows().isEmpty()) {
-      found.add(read.rows());
-    }
+    add(read.rows(), found);
     read.untilNext()
         .ifPresent(
             delay -> nextDue = now + Math.max(delay.toNanos(), Duration.ofMillis(10).toNanos()));
   }
 
-  private void lookBack(long now, List<List<Delivery>> found) {
+  private void lookBack(long now, Consumer<List<Delivery>> found) {
     List<Range> ranges = new ArrayList<>();
     for (CellState cell : cells) {
       long then = cell.tick();
@@ -268,7 +280,7 @@ final class Reads {
     nextLookBack = now + Math.max(LOOK_BACK, 10 * (System.nanoTime() - began));
   }
 
-  private void sweep(long now, List<List<Delivery>> found) {
+  private void sweep(long now, Consumer<List<Delivery>> found) {
     swept = true;
     long began = System.nanoTime();
     List<Range> ranges = new ArrayList<>();
@@ -303,9 +315,9 @@ final class Reads {
     return next;
   }
 
-  private static void add(List<Delivery> rows, List<List<Delivery>> found) {
+  private static void add(List<Delivery> rows, Consumer<List<Delivery>> found) {
     if (!rows.isEmpty()) {
-      found.add(rows);
+      found.accept(rows);
     }
   }
 }

@@ -51,6 +51,7 @@ final class Runner {
   private static final Logger LOG = LoggerFactory.getLogger(Runner.class);
   private static final Duration NO_SHARING_AFTER_DEADLOCK = Duration.ofMinutes(1);
   private static final Duration AFTER_STORE_ERROR = Duration.ofMillis(500);
+  private static final Duration LONGEST_WAIT = Duration.ofDays(3653);
 
   /** What an attempt needs of the engine around it. */
   interface Surroundings {
@@ -236,19 +237,7 @@ final class Runner {
       }
       return true;
     } catch (Transactions.WorkFailedException e) {
-      group.forEach(work -> release(line, attempts, work));
-      if (shared) {
-        return false;
-      }
-      Attempt attempt = attempts.get(group.get(0).delivery());
-      Throwable cause = e.getCause() == null ? e : e.getCause();
-      if (attempt != null) {
-        settleFailed(attempt, cause);
-      }
-      if (cause instanceof OutOfMemoryError) {
-        surroundings.fatal(cause);
-      }
-      return true;
+      return failedUnit(line, attempts, group, shared, e.getCause() == null ? e : e.getCause());
     } catch (StoreException e) {
       group.forEach(work -> release(line, attempts, work));
       if (shared) {
@@ -258,7 +247,11 @@ final class Runner {
         }
         return false;
       }
-      LOG.debug("The store failed under handler {}; it does not count", line.handler.key(), e);
+      if (e.kind() == StoreException.Kind.PERMANENT) {
+        LOG.warn("The store refuses to run handler {}", line.handler.key(), e);
+      } else {
+        LOG.debug("The store failed under handler {}; it does not count", line.handler.key(), e);
+      }
       for (Work work : group) {
         Attempt attempt = attempts.get(work.delivery());
         if (attempt != null && attempt.state() == Attempt.State.TIMED_OUT) {
@@ -271,7 +264,27 @@ final class Runner {
         }
       }
       return true;
+    } catch (Throwable e) {
+      return failedUnit(line, attempts, group, shared, e); // an Error that nobody may swallow
     }
+  }
+
+  private boolean failedUnit(
+      HandlerLine line,
+      Map<Delivery, Attempt> attempts,
+      List<Work> group,
+      boolean shared,
+      Throwable cause) {
+    for (Work work : group) {
+      Attempt attempt = release(line, attempts, work);
+      if (!shared) {
+        settleFailed(attempt, cause);
+      }
+    }
+    if (cause instanceof OutOfMemoryError) {
+      surroundings.fatal(cause);
+    }
+    return !shared;
   }
 
   private void invoke(
@@ -399,10 +412,16 @@ final class Runner {
 
   private void settle(Attempt attempt, Throwable thrown) {
     Delivery delivery = attempt.work.delivery();
-    Instant now = clock.instant();
-    Failure failure = Failures.of(thrown, now);
-    Outcome outcome = judge(attempt, thrown, failure);
-    settler.add(new Settlement(delivery, outcome), () -> tellFailed(attempt, outcome, failure));
+    try {
+      Instant now = clock.instant();
+      Failure failure = Failures.of(thrown, now);
+      Outcome outcome = judge(attempt, thrown, failure);
+      settler.add(new Settlement(delivery, outcome), () -> tellFailed(attempt, outcome, failure));
+    } catch (Throwable e) {
+      // An attempt that nobody settles would stay open until the process ends.
+      settler.add(new Settlement(delivery, new Outcome.LaterUncounted(AFTER_STORE_ERROR)), null);
+      LOG.error("The end of an attempt of '{}' could not be judged", attempt.handler.key(), e);
+    }
   }
 
   private Outcome judge(Attempt attempt, Throwable thrown, Failure failure) {
@@ -417,11 +436,11 @@ final class Runner {
     }
     if (thrown instanceof RetryLaterException later) {
       if (!later.counted()) {
-        return new Outcome.LaterUncounted(later.delay());
+        return new Outcome.LaterUncounted(bounded(later.delay()));
       }
       return failures >= policy.maxAttempts()
           ? new Outcome.Poisoned(failure, true)
-          : new Outcome.RetryAfter(later.delay(), failure);
+          : new Outcome.RetryAfter(bounded(later.delay()), failure);
     }
     RetryPolicy.Decision decision =
         policy.after(failures, thrown, random(policy, attempt.work.delivery()));
@@ -429,6 +448,14 @@ final class Runner {
       return new Outcome.RetryAfter(retry.delay(), failure);
     }
     return new Outcome.Poisoned(failure, true);
+  }
+
+  /** A wait that no store can add to its time would keep every settle of its batch. */
+  private static Duration bounded(Duration asked) {
+    if (asked.isNegative()) {
+      return Duration.ZERO;
+    }
+    return asked.compareTo(LONGEST_WAIT) > 0 ? LONGEST_WAIT : asked;
   }
 
   /** Seeded policies give the same waits for the same delivery, whichever thread asks first. */

@@ -86,6 +86,9 @@ final class Settler {
       unknownBefore |= e.kind() == StoreException.Kind.UNKNOWN;
       pauseMillis = Math.min(MAX_PAUSE_MILLIS, Math.max(50, pauseMillis * 2));
       throw e;
+    } catch (RuntimeException | Error e) {
+      unknownBefore = true; // whatever it was, it may have come after the commit
+      throw e;
     }
   }
 
@@ -120,10 +123,23 @@ final class Settler {
       // After a lost answer our own first try may be what refuses the second.
       boolean lost = !resolving && refused.contains(entry.settlement().delivery());
       results.add(new Settled(entry.settlement(), lost));
-      if (!lost && entry.event() != null) {
-        entry.event().run();
-      }
     }
     settled.accept(results);
+    for (int i = 0; i < results.size(); i++) {
+      if (!results.get(i).refused()) {
+        tell(entries.get(i).event());
+      }
+    }
+  }
+
+  /** What is written stays written, whatever telling it brings. */
+  private static void tell(@Nullable Runnable event) {
+    try {
+      if (event != null) {
+        event.run();
+      }
+    } catch (RuntimeException e) {
+      LOG.warn("An event could not be told", e);
+    }
   }
 }

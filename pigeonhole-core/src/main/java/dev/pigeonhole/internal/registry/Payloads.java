@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.Locale;
+import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import org.jspecify.annotations.Nullable;
 
@@ -39,8 +40,15 @@ public final class Payloads {
     if (codec != null) {
       return new Payloads(codec, false);
     }
-    Iterator<PayloadCodec> offered = ServiceLoader.load(PayloadCodec.class).iterator();
-    return new Payloads(offered.hasNext() ? offered.next() : null, false);
+    try {
+      Iterator<PayloadCodec> offered = ServiceLoader.load(PayloadCodec.class).iterator();
+      return new Payloads(offered.hasNext() ? offered.next() : null, false);
+    } catch (ServiceConfigurationError e) {
+      if (e.getCause() instanceof ConfigurationException incomplete) {
+        throw incomplete; // a codec that says itself what it lacks
+      }
+      throw e;
+    }
   }
 
   /** The same for handlers of this process: what nobody can change needs no copy and no codec. */
@@ -69,7 +77,17 @@ public final class Payloads {
       return new Encoded(utf8(text), TEXT);
     }
     PayloadCodec chosen = required(payload.getClass());
-    return new Encoded(chosen.encode(payload), chosen.contentType());
+    try {
+      return new Encoded(chosen.encode(payload), chosen.contentType());
+    } catch (CodecException e) {
+      throw e;
+    } catch (RuntimeException e) {
+      throw new CodecException(
+          ErrorCode.PAYLOAD_UNENCODABLE,
+          "The codec failed on %s: %s."
+              .formatted(payload.getClass().getName(), e.getClass().getName()),
+          e);
+    }
   }
 
   /** A fresh object; null where the message had no body and the type is bytes or text. */

@@ -1,0 +1,140 @@
+package dev.pigeonhole.jdbc;
+
+import dev.pigeonhole.jdbc.internal.Parts;
+import dev.pigeonhole.jdbc.internal.Tables;
+import dev.pigeonhole.store.Acceptor;
+import dev.pigeonhole.store.AdminQueries;
+import dev.pigeonhole.store.Deliveries;
+import dev.pigeonhole.store.InboxStore;
+import dev.pigeonhole.store.Maintenance;
+import dev.pigeonhole.store.Nodes;
+import dev.pigeonhole.store.Transactions;
+import java.time.InstantSource;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps an inbox in PostgreSQL, MariaDB or H2. The tables are made by {@link Schema}.
+ *
+ * <pre>{@code
+ * JdbcStore.of(dataSource).schema("shop").prefix("inbox_")
+ * }</pre>
+ *
+ * <p>Immutable: each option answers another store. The database is looked at when it is first used,
+ * so a store can be built while it is down. On MariaDB, a pool whose connections are READ COMMITTED
+ * and not in autocommit mode saves round trips.
+ */
+public final class JdbcStore implements InboxStore {
+
+  private final DataSource dataSource;
+  private final @Nullable DataSource beats;
+  private final @Nullable String schema;
+  private final String prefix;
+  private final @Nullable InstantSource clock;
+  private final ReentrantLock connecting = new ReentrantLock();
+
+  /** Written under the lock, read without it. */
+  private volatile @Nullable Parts parts;
+
+  private JdbcStore(
+      DataSource dataSource,
+      @Nullable DataSource beats,
+      @Nullable String schema,
+      String prefix,
+      @Nullable InstantSource clock) {
+    Tables.check(schema, prefix);
+    this.dataSource = Objects.requireNonNull(dataSource, "dataSource");
+    this.beats = beats;
+    this.schema = schema;
+    this.prefix = prefix;
+    this.clock = clock;
+  }
+
+  /** Tables with the prefix {@code pigeonhole_} in the schema that the connections stand in. */
+  public static JdbcStore of(DataSource dataSource) {
+    return new JdbcStore(dataSource, null, null, Schema.DEFAULT_PREFIX, null);
+  }
+
+  /** Looks for the tables in this schema; on MariaDB that is a database. */
+  public JdbcStore schema(String schema) {
+    return new JdbcStore(dataSource, beats, schema, prefix, clock);
+  }
+
+  /** Looks for tables with this prefix, at most 41 characters. */
+  public JdbcStore prefix(String prefix) {
+    return new JdbcStore(dataSource, beats, schema, prefix, clock);
+  }
+
+  /**
+   * Takes the one connection of a node's beats from here, so that a pool that handlers have emptied
+   * cannot make a healthy node look dead. By default it is the same pool.
+   */
+  public JdbcStore beatsOn(DataSource beats) {
+    return new JdbcStore(dataSource, beats, schema, prefix, clock);
+  }
+
+  /** Binds this clock instead of the database's own; for tests that move time. */
+  public JdbcStore clock(InstantSource clock) {
+    return new JdbcStore(dataSource, beats, schema, prefix, clock);
+  }
+
+  @Override
+  public Acceptor acceptor() {
+    return parts().acceptor();
+  }
+
+  @Override
+  public Deliveries deliveries() {
+    return parts().deliveries();
+  }
+
+  @Override
+  public Nodes nodes() {
+    return parts().nodes();
+  }
+
+  @Override
+  public Maintenance maintenance() {
+    return parts().maintenance();
+  }
+
+  @Override
+  public AdminQueries admin() {
+    return parts().admin();
+  }
+
+  @Override
+  public Optional<Transactions> transactions() {
+    return Optional.of(parts().transactions());
+  }
+
+  @Override
+  public InstantSource clock() {
+    return clock == null ? InstantSource.system() : clock;
+  }
+
+  @Override
+  public boolean interruptible() {
+    return parts().interruptible();
+  }
+
+  private Parts parts() {
+    Parts known = parts;
+    if (known != null) {
+      return known;
+    }
+    connecting.lock();
+    try {
+      if (parts == null) {
+        parts =
+            Parts.connect(dataSource, beats == null ? dataSource : beats, schema, prefix, clock);
+      }
+      return Objects.requireNonNull(parts);
+    } finally {
+      connecting.unlock();
+    }
+  }
+}

@@ -1,0 +1,75 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.store.Ahead;
+import dev.pigeonhole.store.AheadRead;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.Delivery;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** Questions about order, asked once per key, and the rows that answer them. */
+final class AheadRows {
+
+  private record Key(Cell cell, long keyHash) {}
+
+  private static final int TABLE = 11;
+
+  private final List<Ahead> questions;
+  private final Map<Key, Ahead> highest = new LinkedHashMap<>();
+  private final Map<Key, Long> poisoned = new HashMap<>();
+  private final Set<Delivery> open = new LinkedHashSet<>();
+
+  AheadRows(List<Ahead> questions) {
+    this.questions = questions;
+    for (Ahead each : questions) {
+      highest.merge(
+          new Key(each.cell(), each.keyHash()), each, (a, b) -> a.seq() >= b.seq() ? a : b);
+    }
+  }
+
+  /** For each key the question with the highest number. */
+  List<Ahead> highestOfKeys() {
+    return List.copyOf(highest.values());
+  }
+
+  /** For each cell the highest number asked for. */
+  Map<Cell, Long> tops() {
+    return questions.stream().collect(Collectors.toMap(Ahead::cell, Ahead::seq, Math::max));
+  }
+
+  /** Takes a row that names its table behind the delivery's columns: d, l or p. */
+  Object add(ResultSet row) throws SQLException {
+    String table = row.getString(TABLE);
+    Delivery delivery = Session.delivery(row, table.equals("l"));
+    Long hash = delivery.keyHash();
+    Key key = new Key(delivery.cell(), hash == null ? 0 : hash);
+    Ahead asked = highest.get(key);
+    if (asked == null || delivery.seq() >= asked.seq()) {
+      return delivery;
+    }
+    if (table.equals("p")) {
+      poisoned.merge(key, delivery.seq(), Math::min);
+    } else {
+      open.add(delivery);
+    }
+    return delivery;
+  }
+
+  AheadRead read() {
+    Set<Ahead> blocked = new LinkedHashSet<>();
+    for (Ahead each : questions) {
+      Long head = poisoned.get(new Key(each.cell(), each.keyHash()));
+      if (head != null && head < each.seq()) {
+        blocked.add(each);
+      }
+    }
+    return new AheadRead(List.copyOf(open), blocked);
+  }
+}

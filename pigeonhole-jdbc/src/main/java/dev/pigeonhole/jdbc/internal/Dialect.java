@@ -1,0 +1,91 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ErrorCode;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** How one kind of database spells what the others spell differently. Has no state. */
+interface Dialect {
+
+  /** The folder of its schema scripts. */
+  String name();
+
+  char quote();
+
+  /** The schema that unqualified names mean on this connection. */
+  @Nullable String currentSchema(Connection connection) throws SQLException;
+
+  /** The database's clock, as an expression. */
+  String now();
+
+  /** A fixed time as an expression; stands for the clock in tests. */
+  String literal(Instant time);
+
+  /** The time that lies so many microseconds, an expression, after another. */
+  String plusMicros(String time, String micros);
+
+  /** The type of time columns, as CAST spells it. */
+  String timeType();
+
+  /** The next value of a sequence, as an expression. */
+  String nextValue(String sequence);
+
+  void bind(PreparedStatement statement, int index, @Nullable Instant time) throws SQLException;
+
+  @Nullable Instant read(ResultSet result, int index) throws SQLException;
+
+  /** Makes an insert answer these columns of the rows it has added. */
+  String returning(String insert, String columns);
+
+  /** Inserts rows whose key is not there yet and leaves the others alone. */
+  <R> void insertIfAbsent(
+      Session session, String insert, String key, String row, List<R> rows, Params.Binder<R> binder)
+      throws SQLException;
+
+  /** The right to use a sequence, as a statement with its semicolon. */
+  String grantSequence(String sequence, String grantee);
+
+  /** A role as GRANT spells it. */
+  default String grantee(String role) {
+    Tables.check(role, "p");
+    return quote() + role + quote();
+  }
+
+  Fault fault(SQLException e);
+
+  /** The hot statements, each in the form that is fastest here. */
+  Statements statements();
+
+  static Dialect of(String product) {
+    return switch (product) {
+      case "PostgreSQL" -> new PostgresDialect();
+      case "MariaDB" -> new MariaDbDialect();
+      case "H2" -> new H2Dialect();
+      default ->
+          throw new ConfigurationException(
+              ErrorCode.DATABASE_UNSUPPORTED,
+              "The database is '%s'. Supported are PostgreSQL 14 and later, MariaDB 10.6 and later, and H2 2.2 and later."
+                  .formatted(product));
+    };
+  }
+
+  /** The dialect of a folder of schema scripts. */
+  static Dialect named(String name) {
+    return switch (name) {
+      case "postgresql" -> new PostgresDialect();
+      case "mariadb" -> new MariaDbDialect();
+      case "h2" -> new H2Dialect();
+      default ->
+          throw new ConfigurationException(
+              ErrorCode.DATABASE_UNSUPPORTED,
+              "There is no schema for '%s'; there is one for postgresql, mariadb and h2."
+                  .formatted(name));
+    };
+  }
+}

@@ -1,0 +1,96 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.store.StoreException.Kind;
+import java.sql.BatchUpdateException;
+import java.sql.SQLException;
+import java.sql.SQLNonTransientConnectionException;
+import java.sql.SQLRecoverableException;
+import java.sql.SQLTransientConnectionException;
+
+/** Turns what drivers throw into what the engine understands. */
+final class Errors {
+
+  private Errors() {}
+
+  /**
+   * Translates an error of a statement that was not a commit.
+   *
+   * @param committing whether the statement commits itself, so that a lost connection leaves doubt
+   */
+  static StoreException of(Dialect dialect, SQLException e, boolean committing) {
+    Fault fault = dialect.fault(e);
+    if (fault == Fault.LOST && committing) {
+      return unknown("The connection was lost while a statement was on its way", e);
+    }
+    if (fault.passes()) {
+      return new StoreException(
+          Kind.TRANSIENT,
+          ErrorCode.DATABASE_TRANSIENT,
+          "The database could not do this now: " + describe(e),
+          e,
+          fault == Fault.DEADLOCK);
+    }
+    ErrorCode code =
+        fault == Fault.FORBIDDEN ? ErrorCode.DATABASE_PRIVILEGE : ErrorCode.DATABASE_ERROR;
+    return new StoreException(
+        Kind.PERMANENT, code, "The database refused a statement: " + describe(e), e);
+  }
+
+  /** Translates an error of COMMIT: unless the server itself took it back, nobody can say. */
+  static StoreException ofCommit(Dialect dialect, SQLException e) {
+    Fault fault = dialect.fault(e);
+    if (fault == Fault.DEADLOCK || fault == Fault.DUPLICATE || fault == Fault.DATA) {
+      return of(dialect, e, false);
+    }
+    return unknown("The connection was lost during COMMIT", e);
+  }
+
+  static StoreException unknown(String what, Exception cause) {
+    String detail = cause instanceof SQLException e ? describe(e) : String.valueOf(cause);
+    return new StoreException(
+        Kind.UNKNOWN,
+        ErrorCode.COMMIT_UNKNOWN,
+        what + ", so it may or may not have been done: " + detail,
+        cause);
+  }
+
+  /** No connection could be had: nothing was done. */
+  static StoreException unreachable(SQLException e) {
+    ErrorCode code =
+        root(e).getErrorCode() == H2Dialect.FILE_LOCKED
+            ? ErrorCode.DATABASE_LOCKED
+            : ErrorCode.DATABASE_UNREACHABLE;
+    String text =
+        code == ErrorCode.DATABASE_LOCKED
+            ? "Another process has this H2 file open; an embedded H2 database belongs to one process: "
+            : "No connection to the database: ";
+    return new StoreException(Kind.TRANSIENT, code, text + describe(root(e)), e);
+  }
+
+  /** The exception that carries the server's codes. */
+  static SQLException root(SQLException e) {
+    SQLException found = e;
+    if (e instanceof BatchUpdateException && e.getNextException() != null) {
+      found = e.getNextException();
+    }
+    while (found.getSQLState() == null
+        && found.getErrorCode() == 0
+        && found.getCause() instanceof SQLException deeper) {
+      found = deeper;
+    }
+    return found;
+  }
+
+  /** Whether the type of the exception alone says that the connection is gone. */
+  static boolean lostByType(SQLException e) {
+    return e instanceof SQLNonTransientConnectionException
+        || e instanceof SQLTransientConnectionException
+        || e instanceof SQLRecoverableException;
+  }
+
+  static String describe(SQLException e) {
+    return "%s [%s/%d]".formatted(e.getMessage(), e.getSQLState(), e.getErrorCode());
+  }
+}

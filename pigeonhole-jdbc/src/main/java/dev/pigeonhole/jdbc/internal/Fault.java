@@ -1,0 +1,25 @@
+package dev.pigeonhole.jdbc.internal;
+
+/** What an error of the database means, told by SQLState or vendor code, never by its text. */
+enum Fault {
+  /** The transaction was chosen as a victim, or met a newer version of a row; it is gone. */
+  DEADLOCK,
+  /** Somebody else holds the row for too long. */
+  LOCK_TIMEOUT,
+  /** The connection is gone; what was on its way may have been done. */
+  LOST,
+  /** Full, overloaded, shutting down, read-only: the same call may succeed later. */
+  BUSY,
+  /** A value that the database cannot store. */
+  DATA,
+  /** A row with this key exists. */
+  DUPLICATE,
+  /** The role lacks a right, or the table is missing. */
+  FORBIDDEN,
+  OTHER;
+
+  /** Whether the same call may succeed later. */
+  boolean passes() {
+    return this == DEADLOCK || this == LOCK_TIMEOUT || this == LOST || this == BUSY;
+  }
+}

@@ -1,0 +1,444 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.jdbc.internal.Statements.Inserted;
+import dev.pigeonhole.jdbc.internal.Statements.Known;
+import dev.pigeonhole.store.AcceptResult;
+import dev.pigeonhole.store.CrashPoints;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.NewMessage;
+import java.nio.charset.StandardCharsets;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/**
+ * The gate: for one (message, handler family) at most one of delivery, later, poison and receipt
+ * exists, whoever races.
+ *
+ * <p><b>New.</b> The unique key of {@code message} decides who stores an identity; the same
+ * statement, or at least the same commit, adds its deliveries.
+ *
+ * <p><b>Repeat.</b> Lock the message row; then, <em>in a later statement</em>, add a delivery for
+ * each family that stands in none of the four tables. Only a holder of that lock creates, movers
+ * change two tables in one commit, and only retention removes, holding the same lock. So the later
+ * statement's snapshot contains whatever an earlier holder did. In one statement with the lock the
+ * snapshot would be older than the lock, and a delivery that was created and finished while the
+ * statement waited would be created again. The check is the insert itself: a SELECT in front of an
+ * INSERT reads stale rows in a caller's snapshot transaction. There {@code touched} makes
+ * PostgreSQL refuse with 40001 instead.
+ *
+ * <p><b>Unknown outcome.</b> A call writes a random token into the rows it stores. When its commit
+ * is in doubt the whole call is done again with the same token: a row that carries it was stored by
+ * this call, whichever of its tries it was.
+ */
+final class Gate {
+
+  /** Numbers come in steps of this size, one step per statement; see sequence message_seq. */
+  static final int ROWS_PER_STATEMENT = 1000;
+
+  private static final long BYTES_PER_STATEMENT = 4_000_000;
+  private static final int BYTES_BESIDE_CONTENT = 300;
+  private static final int MOST_VANISHINGS = 50;
+
+  // Indexes: delivery_pk, later_pk, poison_pk, receipt_pk.
+  private static final String STANDS_NOWHERE =
+      """
+       WHERE NOT EXISTS (SELECT 1 FROM {delivery} d
+                         WHERE d.lane = w.lane AND d.handler :same AND d.seq = w.seq)
+         AND NOT EXISTS (SELECT 1 FROM {later} l WHERE l.seq = w.seq AND l.handler :same)
+         AND NOT EXISTS (SELECT 1 FROM {poison} p WHERE p.seq = w.seq AND p.handler :same)
+         AND NOT EXISTS (SELECT 1 FROM {receipt} r WHERE r.seq = w.seq AND r.handler :same)
+      """;
+
+  private static final String ADD_READY =
+      """
+      INSERT INTO {delivery} (lane, handler, seq, key_id, key_hash)
+      WITH w (lane, handler, seq, key_id) AS (VALUES :rows)
+      SELECT w.lane, w.handler, w.seq, w.key_id,
+             (SELECT m.key_hash FROM {message} m WHERE m.seq = w.seq)
+      FROM w
+      """;
+
+  private static final String ADD_WAITING =
+      """
+      INSERT INTO {later} (lane, handler, seq, key_id, key_hash, due_at, reason)
+      WITH w (lane, handler, seq, key_id) AS (VALUES :rows)
+      SELECT w.lane, w.handler, w.seq, w.key_id,
+             (SELECT m.key_hash FROM {message} m WHERE m.seq = w.seq), :due, 'not before'
+      FROM w
+      """;
+
+  // Index: message_pk.
+  private static final String TOUCH =
+      """
+      UPDATE {message}
+      SET touched = touched + ?, repeats = repeats + ?, last_repeat_at = {now}
+      WHERE seq = ?
+      """;
+
+  private final Statements statements;
+  private final Families families;
+
+  Gate(Statements statements, Families families) {
+    this.statements = statements;
+    this.families = families;
+  }
+
+  /** The messages of one call, or a part of them, and what is known of them so far. */
+  static final class Batch {
+    final List<NewMessage> messages;
+    final long token;
+
+    /** Those that may claim to have stored their identity; a copy behind one may not. */
+    final Set<Integer> originals;
+
+    final AcceptResult[] results;
+    private final Map<MessageRef, Integer> firsts = new LinkedHashMap<>();
+    private final Map<MessageRef, Known> known = new HashMap<>();
+
+    Batch(List<NewMessage> messages, long token, Set<Integer> originals) {
+      this.messages = messages;
+      this.token = token;
+      this.originals = originals;
+      this.results = new AcceptResult[messages.size()];
+      for (int i = 0; i < messages.size(); i++) {
+        firsts.putIfAbsent(ref(messages.get(i)), i);
+      }
+    }
+
+    static Batch of(List<NewMessage> messages, long token) {
+      return new Batch(messages, token, originals(messages));
+    }
+
+    /** The first position of each identity. */
+    static Set<Integer> originals(List<NewMessage> messages) {
+      Map<MessageRef, Integer> firsts = new HashMap<>();
+      for (int i = 0; i < messages.size(); i++) {
+        firsts.putIfAbsent(ref(messages.get(i)), i);
+      }
+      return Set.copyOf(firsts.values());
+    }
+
+    boolean answered() {
+      return Arrays.stream(results).allMatch(result -> result != null);
+    }
+
+    /** Whether all fits into one statement. */
+    boolean small() {
+      return parts(messages, firstPositions()).size() <= 1;
+    }
+
+    private List<Integer> firstPositions() {
+      return List.copyOf(firsts.values());
+    }
+
+    private List<MessageRef> unknown() {
+      return firsts.entrySet().stream()
+          .filter(first -> results[first.getValue()] == null && !known.containsKey(first.getKey()))
+          .map(Map.Entry::getKey)
+          .toList();
+    }
+
+    private List<Integer> unanswered() {
+      return IntStream.range(0, results.length).filter(i -> results[i] == null).boxed().toList();
+    }
+  }
+
+  static MessageRef ref(NewMessage message) {
+    return new MessageRef(message.source(), message.id());
+  }
+
+  /** Accepts the batch in the transaction of the session. */
+  void accept(Session session, Batch batch) throws SQLException {
+    insert(session, batch, batch.firstPositions());
+    repeats(session, batch);
+  }
+
+  /** The first step alone: new identities are stored and answered, the others stay open. */
+  void insertNew(Session session, Batch batch) throws SQLException {
+    insert(session, batch, batch.firstPositions());
+  }
+
+  private void insert(Session session, Batch batch, List<Integer> positions) throws SQLException {
+    CrashPoints.reach("accept.before-insert");
+    boolean first = true;
+    for (List<Integer> part : parts(batch.messages, positions)) {
+      if (!first) {
+        CrashPoints.reach("accept.in-batch");
+      }
+      first = false;
+      List<NewMessage> messages = part.stream().map(batch.messages::get).toList();
+      Inserted inserted =
+          statements.insert(
+              session, messages.stream().map(families::distinct).toList(), batch.token);
+      inserted
+          .fresh()
+          .forEach((at, seq) -> batch.results[part.get(at)] = new AcceptResult.Stored(seq));
+      inserted.known().values().forEach(known -> batch.known.put(known.ref(), known));
+    }
+  }
+
+  /** Answers what the insert left open: identities that were there, and copies within the list. */
+  void repeats(Session session, Batch batch) throws SQLException {
+    if (batch.answered()) {
+      return;
+    }
+    for (int round = 0; ; round++) {
+      lock(session, batch);
+      List<MessageRef> vanished = batch.unknown();
+      if (vanished.isEmpty()) {
+        break;
+      }
+      if (round >= MOST_VANISHINGS) {
+        throw new SQLException("Message rows keep vanishing: " + vanished.get(0), "40001");
+      }
+      // It was there for the insert and gone for the lock: it was pruned, so it is new again.
+      insert(session, batch, vanished.stream().map(batch.firsts::get).toList());
+    }
+    decide(session, batch);
+  }
+
+  private void lock(Session session, Batch batch) throws SQLException {
+    Set<MessageRef> wanted = new LinkedHashSet<>(batch.unknown());
+    for (int i : batch.unanswered()) {
+      wanted.add(ref(batch.messages.get(i)));
+    }
+    wanted.removeAll(batch.known.keySet());
+    if (!wanted.isEmpty()) {
+      for (Known known : statements.lock(session, List.copyOf(wanted))) {
+        batch.known.put(known.ref(), known);
+      }
+    }
+  }
+
+  private void decide(Session session, Batch batch) throws SQLException {
+    Map<Long, Integer> repeats = new LinkedHashMap<>();
+    Set<Long> stale = new LinkedHashSet<>();
+    List<Copy> copies = new ArrayList<>();
+    List<Wanted> wanted = new ArrayList<>();
+    Set<List<Long>> claimed = new LinkedHashSet<>();
+    Map<Integer, List<HandlerId>> added = new LinkedHashMap<>();
+    for (int i : batch.unanswered()) {
+      NewMessage message = batch.messages.get(i);
+      Known known = batch.known.get(ref(message));
+      if (known == null) {
+        throw new IllegalStateException("Neither stored nor known: " + ref(message));
+      }
+      if (known.token() == batch.token && batch.originals.contains(i)) {
+        batch.results[i] = new AcceptResult.Stored(known.seq());
+        continue;
+      }
+      repeats.merge(known.seq(), 1, Integer::sum);
+      if (known.stale()) {
+        stale.add(known.seq());
+      }
+      if (message.onConflict() != OnConflict.REPEAT
+          && !Arrays.equals(known.contentHash(), message.contentHash())) {
+        batch.results[i] = new AcceptResult.Differs(known.seq());
+        if (message.onConflict() == OnConflict.KEEP) {
+          copies.add(new Copy(known.seq(), message));
+        }
+        continue;
+      }
+      added.put(i, new ArrayList<>());
+      for (HandlerId handler : families.distinct(message).handlers()) {
+        if (claimed.add(List.of(known.seq(), (long) families.head(handler.family())))) {
+          wanted.add(new Wanted(i, known, handler, message));
+        }
+      }
+    }
+    keep(session, copies);
+    Set<Long> touched = new LinkedHashSet<>();
+    for (Wanted each : add(session, wanted)) {
+      added.getOrDefault(each.position(), new ArrayList<>()).add(each.handler());
+      touched.add(each.known().seq());
+    }
+    added.forEach(
+        (i, handlers) -> {
+          Known known = batch.known.get(ref(batch.messages.get(i)));
+          if (known != null) {
+            batch.results[i] =
+                new AcceptResult.Known(known.seq(), known.receivedAt(), List.copyOf(handlers));
+          }
+        });
+    touch(session, repeats, stale, touched);
+  }
+
+  private record Wanted(int position, Known known, HandlerId handler, NewMessage message) {}
+
+  private record Copy(long seq, NewMessage message) {}
+
+  /** Adds deliveries where none stands; answers those that were added. */
+  private List<Wanted> add(Session session, List<Wanted> wanted) throws SQLException {
+    List<Wanted> added = new ArrayList<>();
+    Instant now = null;
+    Map<Instant, List<Wanted>> waiting = new LinkedHashMap<>();
+    List<Wanted> ready = new ArrayList<>();
+    for (Wanted each : wanted) {
+      Instant notBefore = each.message().notBefore();
+      if (notBefore != null && now == null) {
+        now = session.now();
+      }
+      if (notBefore != null && now != null && notBefore.isAfter(now)) {
+        waiting.computeIfAbsent(notBefore, time -> new ArrayList<>()).add(each);
+      } else {
+        ready.add(each);
+      }
+    }
+    for (List<Wanted> alike : byKin(ready)) {
+      added.addAll(add(session, session.sql(ADD_READY), alike));
+    }
+    for (Map.Entry<Instant, List<Wanted>> later : waiting.entrySet()) {
+      String due = session.dialect.literal(later.getKey());
+      for (List<Wanted> alike : byKin(later.getValue())) {
+        added.addAll(add(session, session.sql(ADD_WAITING).replace(":due", due), alike));
+      }
+    }
+    return added;
+  }
+
+  /** Families without kin share a statement; one with kin needs its own list of numbers. */
+  private List<List<Wanted>> byKin(List<Wanted> wanted) {
+    return List.copyOf(
+        wanted.stream()
+            .collect(
+                Collectors.groupingBy(
+                    each -> {
+                      Set<Integer> kin = families.kin(each.handler().family());
+                      return kin.size() == 1 ? Set.<Integer>of() : kin;
+                    },
+                    LinkedHashMap::new,
+                    Collectors.toList()))
+            .values());
+  }
+
+  private List<Wanted> add(Session session, String insert, List<Wanted> alike) throws SQLException {
+    Set<Integer> kin = families.kin(alike.get(0).handler().family());
+    String same = kin.size() == 1 ? "= w.handler" : "IN (" + Lists.numbers(kin) + ")";
+    String rows =
+        alike.stream()
+            .map(
+                each ->
+                    "(%d, %d, %d, %d)"
+                        .formatted(
+                            each.known().lane(),
+                            each.handler().family(),
+                            each.known().seq(),
+                            each.handler().keyId()))
+            .collect(Collectors.joining(", "));
+    String text =
+        session.dialect.returning(
+            insert.replace(":rows", rows) + session.sql(STANDS_NOWHERE).replace(":same", same),
+            "handler, seq");
+    Map<List<Long>, Wanted> byKey = new HashMap<>();
+    alike.forEach(
+        each -> byKey.put(List.of((long) each.handler().family(), each.known().seq()), each));
+    List<Wanted> added = new ArrayList<>();
+    for (List<Long> key :
+        statements.guarded(session, text, row -> List.of(row.getLong(1), row.getLong(2)))) {
+      Wanted each = byKey.get(key);
+      if (each != null) {
+        added.add(each);
+      }
+    }
+    return added;
+  }
+
+  private void keep(Session session, List<Copy> copies) throws SQLException {
+    session.insertIfAbsent(
+        """
+        INSERT INTO {conflict} (seq, channel, transport, content_type, content_hash, headers, content,
+                                received_at)
+        VALUES\s""",
+        "seq, content_hash",
+        "(?, ?, ?, ?, ?, ?, ?, {now})",
+        copies,
+        (params, copy) ->
+            params
+                .add(copy.seq())
+                .add(copy.message().channel())
+                .add(copy.message().transport())
+                .add(copy.message().contentType())
+                .add(copy.message().contentHash())
+                .add(copy.message().headers())
+                .add(copy.message().content()));
+  }
+
+  /** Counts repeats, at most once a second per message so that a flood of them stays cheap. */
+  private void touch(
+      Session session, Map<Long, Integer> repeats, Set<Long> stale, Set<Long> touched)
+      throws SQLException {
+    List<Long> written =
+        repeats.keySet().stream()
+            .filter(seq -> stale.contains(seq) || touched.contains(seq))
+            .sorted()
+            .toList();
+    session.batch(
+        TOUCH,
+        written,
+        (params, seq) ->
+            params
+                .add(touched.contains(seq) ? 1 : 0)
+                .add(repeats.getOrDefault(seq, 0).intValue())
+                .add(seq.longValue()));
+  }
+
+  /** Consecutive parts of the list that fit into one statement each. */
+  private static List<List<Integer>> parts(List<NewMessage> messages, List<Integer> positions) {
+    List<List<Integer>> parts = new ArrayList<>();
+    List<Integer> part = new ArrayList<>();
+    long bytes = 0;
+    for (int position : positions) {
+      long size = size(messages.get(position));
+      if (!part.isEmpty()
+          && (part.size() >= ROWS_PER_STATEMENT || bytes + size > BYTES_PER_STATEMENT)) {
+        parts.add(part);
+        part = new ArrayList<>();
+        bytes = 0;
+      }
+      part.add(position);
+      bytes += size;
+    }
+    if (!part.isEmpty()) {
+      parts.add(part);
+    }
+    return parts;
+  }
+
+  private static long size(NewMessage message) {
+    byte[] content = message.content();
+    return BYTES_BESIDE_CONTENT + message.headers().length + (content == null ? 0 : content.length);
+  }
+
+  /**
+   * Positions in the order in which everybody inserts: by source, then id, as bytes. Two batches
+   * that share identities then wait for each other and never deadlock.
+   */
+  static Integer[] inKeyOrder(List<NewMessage> messages) {
+    byte[][] sources = new byte[messages.size()][];
+    byte[][] ids = new byte[messages.size()][];
+    Integer[] order = new Integer[messages.size()];
+    for (int i = 0; i < order.length; i++) {
+      sources[i] = messages.get(i).source().getBytes(StandardCharsets.UTF_8);
+      ids[i] = messages.get(i).id().getBytes(StandardCharsets.UTF_8);
+      order[i] = i;
+    }
+    Arrays.sort(
+        order,
+        Comparator.<Integer, byte[]>comparing(i -> sources[i], Arrays::compareUnsigned)
+            .thenComparing(i -> ids[i], Arrays::compareUnsigned));
+    return order;
+  }
+}

@@ -1,0 +1,134 @@
+package dev.pigeonhole.jdbc.internal;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Types;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** H2 2.2 and later, embedded or as a server. */
+final class H2Dialect implements Dialect {
+
+  /** Another process has the file open. */
+  static final int FILE_LOCKED = 90020;
+
+  @Override
+  public String name() {
+    return "h2";
+  }
+
+  @Override
+  public char quote() {
+    return '"';
+  }
+
+  @Override
+  public @Nullable String currentSchema(Connection connection) throws SQLException {
+    return connection.getSchema();
+  }
+
+  @Override
+  public String now() {
+    return "CURRENT_TIMESTAMP(6)";
+  }
+
+  @Override
+  public String literal(Instant time) {
+    return "TIMESTAMP WITH TIME ZONE '" + time.truncatedTo(ChronoUnit.MICROS) + "'";
+  }
+
+  @Override
+  public String plusMicros(String time, String micros) {
+    return "DATEADD(MICROSECOND, %s, %s)".formatted(micros, time);
+  }
+
+  @Override
+  public String timeType() {
+    return "timestamp(6) with time zone";
+  }
+
+  @Override
+  public String nextValue(String sequence) {
+    return "NEXT VALUE FOR " + sequence;
+  }
+
+  @Override
+  public void bind(PreparedStatement statement, int index, @Nullable Instant time)
+      throws SQLException {
+    if (time == null) {
+      statement.setNull(index, Types.TIMESTAMP_WITH_TIMEZONE);
+    } else {
+      statement.setObject(index, time.truncatedTo(ChronoUnit.MICROS).atOffset(ZoneOffset.UTC));
+    }
+  }
+
+  @Override
+  public @Nullable Instant read(ResultSet result, int index) throws SQLException {
+    OffsetDateTime time = result.getObject(index, OffsetDateTime.class);
+    return time == null ? null : time.toInstant();
+  }
+
+  @Override
+  public String returning(String insert, String columns) {
+    return "SELECT %s FROM FINAL TABLE (%s)".formatted(columns, insert);
+  }
+
+  /** An error takes back its own statement and leaves the transaction as it was. */
+  @Override
+  public <R> void insertIfAbsent(
+      Session session, String insert, String key, String row, List<R> rows, Params.Binder<R> binder)
+      throws SQLException {
+    for (R each : rows) {
+      insertUnlessThere(session, insert + row, params -> binder.bind(params, each));
+    }
+  }
+
+  /** Whether the row was inserted; a copy in an open transaction is waited for. */
+  boolean insertUnlessThere(Session session, String insert, Session.Bind bind) throws SQLException {
+    try {
+      session.update(insert, bind);
+      return true;
+    } catch (SQLException e) {
+      if (fault(e) == Fault.DUPLICATE) {
+        return false;
+      }
+      throw e;
+    }
+  }
+
+  @Override
+  public String grantSequence(String sequence, String grantee) {
+    return "";
+  }
+
+  @Override
+  public Fault fault(SQLException e) {
+    int code = Errors.root(e).getErrorCode();
+    return switch (code) {
+      case 40001, 90131 -> Fault.DEADLOCK;
+      case 50200 -> Fault.LOCK_TIMEOUT;
+      case 90067, 90098, 90121, 90007 -> Fault.LOST;
+      case 57014, 90026, 90028, 90031, 90097, 90100, FILE_LOCKED -> Fault.BUSY;
+      case 23505 -> Fault.DUPLICATE;
+      case 23502, 23513 -> Fault.DATA;
+      case 42102, 42104, 90079, 90096 -> Fault.FORBIDDEN;
+      default -> {
+        if (code >= 22000 && code < 23000) {
+          yield Fault.DATA;
+        }
+        yield Errors.lostByType(e) ? Fault.LOST : Fault.OTHER;
+      }
+    };
+  }
+
+  @Override
+  public Statements statements() {
+    return new H2Statements(this);
+  }
+}

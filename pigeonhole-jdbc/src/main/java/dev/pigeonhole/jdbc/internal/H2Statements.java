@@ -1,0 +1,225 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.store.Ahead;
+import dev.pigeonhole.store.AheadRead;
+import dev.pigeonhole.store.CellLimit;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DueRead;
+import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.Range;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+
+/**
+ * H2 runs in our own process, where a statement costs a call and not a round trip: rows go through
+ * statements one by one, and their counts are exact.
+ */
+final class H2Statements implements Statements {
+
+  // Index: message_identity. A concurrent copy waits here for the first one.
+  private static final String INSERT =
+      """
+      INSERT INTO {message} (source, id, seq, type, channel, transport, lane, ordering_key, key_hash,
+                             content, content_type, headers, content_hash, occurred_at, token, received_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})
+      """;
+
+  // Index: message_identity.
+  private static final String LOCK_MESSAGE =
+      """
+      SELECT seq, source, id, lane, content_hash, received_at, token,
+             last_repeat_at IS NULL OR last_repeat_at < DATEADD(SECOND, -1, {now})
+      FROM {message}
+      WHERE source = ? AND id = ?
+      FOR UPDATE
+      """;
+
+  private static final String TAKE =
+      "DELETE FROM %s WHERE lane = ? AND handler = ? AND seq = ? AND version = ?";
+
+  // Index: delivery_pk.
+  private static final String TAKE_FRESH = TAKE.formatted("{delivery}");
+
+  // Index: later_pk.
+  private static final String TAKE_LATE = TAKE.formatted("{later}");
+
+  private static final String LOCK_OPEN =
+      """
+      SELECT handler, seq FROM %s
+      WHERE lane = ? AND handler = ? AND seq = ? AND version = ?
+      FOR UPDATE%s
+      """;
+
+  private final H2Dialect dialect;
+
+  H2Statements(H2Dialect dialect) {
+    this.dialect = dialect;
+  }
+
+  @Override
+  public boolean insertsInOneStatement() {
+    return false;
+  }
+
+  @Override
+  public Inserted insert(Session session, List<NewMessage> messages, long token)
+      throws SQLException {
+    long base = session.nextValue("{message_seq}");
+    Map<Integer, Long> fresh = new HashMap<>();
+    for (int position : Gate.inKeyOrder(messages)) {
+      long seq = base + position;
+      if (dialect.insertUnlessThere(
+          session, INSERT, params -> bind(params, messages.get(position), seq, token))) {
+        fresh.put(position, seq);
+      }
+    }
+    boolean someLater = messages.stream().anyMatch(message -> message.notBefore() != null);
+    ValueRows.deliver(session, messages, fresh, someLater ? session.now() : Instant.MAX);
+    return new Inserted(fresh, Map.of());
+  }
+
+  private static void bind(Params params, NewMessage message, long seq, long token)
+      throws SQLException {
+    params
+        .add(message.source())
+        .add(message.id())
+        .add(seq)
+        .add(message.type())
+        .add(message.channel())
+        .add(message.transport())
+        .add(message.lane())
+        .add(message.orderingKey())
+        .add(message.keyHash())
+        .add(message.content())
+        .add(message.contentType())
+        .add(message.headers())
+        .add(message.contentHash())
+        .add(message.occurredAt())
+        .add(token);
+  }
+
+  @Override
+  public List<Known> lock(Session session, List<MessageRef> identities) throws SQLException {
+    List<Known> found = new ArrayList<>();
+    for (MessageRef each : identities) {
+      found.addAll(
+          session.query(
+              LOCK_MESSAGE,
+              params -> params.add(each.source()).add(each.id()),
+              row -> known(session, row)));
+    }
+    return found;
+  }
+
+  private static Known known(Session session, ResultSet row) throws SQLException {
+    return new Known(
+        row.getLong(1),
+        new MessageRef(row.getString(2), row.getString(3)),
+        row.getInt(4),
+        row.getBytes(5),
+        session.time(row, 6),
+        row.getLong(7),
+        row.getBoolean(8));
+  }
+
+  @Override
+  public <T> List<T> guarded(Session session, String statement, Session.Mapper<T> mapper)
+      throws SQLException {
+    return session.query(statement, params -> {}, mapper);
+  }
+
+  @Override
+  public <T> List<T> bySeqs(
+      Session session, String template, Collection<Long> seqs, Session.Mapper<T> mapper)
+      throws SQLException {
+    return session.query(
+        session.sql(template).replace(":seqs", "IN (" + Lists.numbers(seqs) + ")"),
+        params -> {},
+        mapper);
+  }
+
+  @Override
+  public boolean completesInOneStatement() {
+    return false;
+  }
+
+  @Override
+  public Set<Delivery> complete(Session session, List<Delivery> deliveries) throws SQLException {
+    Set<Delivery> taken = take(session, deliveries);
+    new Settling(this).receipts(session, List.copyOf(taken));
+    return taken;
+  }
+
+  @Override
+  public Set<Delivery> take(Session session, List<Delivery> deliveries) throws SQLException {
+    Named named = new Named(deliveries);
+    for (boolean late : new boolean[] {false, true}) {
+      List<Delivery> part = named.part(late);
+      int[] counts = session.batch(late ? TAKE_LATE : TAKE_FRESH, part, H2Statements::bind);
+      for (int i = 0; i < counts.length; i++) {
+        if (counts[i] == 1) {
+          named.hit(late, part.get(i).cell().handler(), part.get(i).seq());
+        }
+      }
+    }
+    return named.hits();
+  }
+
+  private static void bind(Params params, Delivery each) throws SQLException {
+    params.add(each.cell().lane()).add(each.cell().handler()).add(each.seq()).add(each.version());
+  }
+
+  @Override
+  public Set<Delivery> lock(Session session, List<Delivery> deliveries, boolean skipLocked)
+      throws SQLException {
+    Named named = new Named(deliveries);
+    String skip = skipLocked ? " SKIP LOCKED" : "";
+    for (boolean late : new boolean[] {false, true}) {
+      String text = LOCK_OPEN.formatted(late ? "{later}" : "{delivery}", skip);
+      for (Delivery each : named.part(late)) {
+        session.query(
+            text,
+            params -> bind(params, each),
+            row -> named.hit(late, row.getInt(1), row.getLong(2)));
+      }
+    }
+    return named.hits();
+  }
+
+  @Override
+  public List<Delivery> fresh(Session session, List<Range> ranges) throws SQLException {
+    return UnionReads.fresh(session, ranges);
+  }
+
+  @Override
+  public DueRead due(Session session, List<CellLimit> cells) throws SQLException {
+    return UnionReads.due(session, cells);
+  }
+
+  @Override
+  public AheadRead ahead(Session session, List<Ahead> rows) throws SQLException {
+    return UnionReads.ahead(session, rows);
+  }
+
+  /** H2 forgets savepoints silently, but it numbers transactions: DDL begins another one. */
+  @Override
+  public Canary canary(Session session) throws SQLException {
+    String first = transaction(session);
+    return () -> Objects.equals(first, transaction(session));
+  }
+
+  private static String transaction(Session session) throws SQLException {
+    return session
+        .query("SELECT TRANSACTION_ID()", params -> {}, row -> String.valueOf(row.getString(1)))
+        .get(0);
+  }
+}

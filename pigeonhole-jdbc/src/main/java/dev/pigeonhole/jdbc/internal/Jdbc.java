@@ -1,0 +1,263 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.jdbc.internal.Session.LockWait;
+import dev.pigeonhole.store.StoreException;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.locks.LockSupport;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Owns connections: borrows one, makes it READ COMMITTED with time limits, runs work, and gives it
+ * back as it was. Every SQLException ends here and leaves as a {@link StoreException}.
+ */
+final class Jdbc {
+
+  /** Work on one connection. It may run again after a deadlock. */
+  @FunctionalInterface
+  interface Work<T> {
+    T run(Session session) throws SQLException;
+  }
+
+  /** Nothing of ours waits longer for an answer of the network. */
+  static final Duration NETWORK_LIMIT = Duration.ofSeconds(60);
+
+  static final int TRIES = 6;
+
+  private static final int NOT_READ_YET = -1;
+
+  final Dialect dialect;
+  final Tables tables;
+  final @Nullable InstantSource clock;
+  private final DataSource dataSource;
+
+  /** The pool's own isolation, read once: pools hand out all connections alike. */
+  private volatile int isolation = NOT_READ_YET;
+
+  Jdbc(DataSource dataSource, Dialect dialect, Tables tables, @Nullable InstantSource clock) {
+    this.dataSource = dataSource;
+    this.dialect = dialect;
+    this.tables = tables;
+    this.clock = clock;
+  }
+
+  /** Reads with statements that each see their own snapshot. */
+  <T> T read(Work<T> work) {
+    try (Borrowed borrowed = borrow(true, false)) {
+      return work.run(borrowed.session(false, LockWait.NORMAL));
+    } catch (SQLException e) {
+      throw Errors.of(dialect, e, false);
+    }
+  }
+
+  /** Runs one statement that commits itself. */
+  <T> T write(LockWait lockWait, Work<T> work) {
+    try (Borrowed borrowed = borrow(true, true)) {
+      Session session = borrowed.session(true, lockWait);
+      T answer = work.run(session);
+      refuseDoubt(session);
+      return answer;
+    } catch (SQLException e) {
+      throw Errors.of(dialect, e, true);
+    }
+  }
+
+  /** Runs work in one transaction, again if it was chosen as the victim of a deadlock. */
+  <T> T transaction(Work<T> work) {
+    return retrying(() -> once(LockWait.NORMAL, work));
+  }
+
+  /** Runs work in one transaction, once. */
+  <T> T once(LockWait lockWait, Work<T> work) {
+    try (Borrowed borrowed = borrow(false, true)) {
+      Session session = borrowed.session(false, lockWait);
+      T answer = work.run(session);
+      borrowed.commit(session);
+      return answer;
+    } catch (SQLException e) {
+      throw Errors.of(dialect, e, false);
+    }
+  }
+
+  /** A session on the connection of somebody who commits for himself. */
+  Session foreign(Connection connection) {
+    return new Session(connection, dialect, tables, clock, true, false, LockWait.NORMAL);
+  }
+
+  /** A connection in a transaction, for work that ends it by itself. */
+  Borrowed begin() {
+    return borrow(false, true);
+  }
+
+  static <T> T retrying(java.util.function.Supplier<T> work) {
+    for (int attempt = 1; ; attempt++) {
+      try {
+        return work.get();
+      } catch (StoreException e) {
+        if (!e.deadlock() || attempt >= TRIES) {
+          throw e;
+        }
+        backOff(attempt);
+      }
+    }
+  }
+
+  /** Waits a random moment, longer each time, so that two victims do not meet again. */
+  static void backOff(int attempt) {
+    long most = Duration.ofMillis(5L << Math.min(attempt, 6)).toNanos();
+    LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(most) + 1);
+  }
+
+  private static void refuseDoubt(Session session) {
+    if (session.replicationDoubt()) {
+      throw Errors.unknown(
+          "The server gave up waiting for its synchronous standby",
+          new SQLException("Committed locally only", "01000"));
+    }
+  }
+
+  private Borrowed borrow(boolean autoCommit, boolean writing) {
+    Connection connection;
+    try {
+      connection = dataSource.getConnection();
+    } catch (SQLException e) {
+      throw Errors.unreachable(e);
+    }
+    Borrowed borrowed = new Borrowed(connection);
+    try {
+      borrowed.prepare(autoCommit, writing);
+      return borrowed;
+    } catch (SQLException e) {
+      borrowed.close();
+      throw Errors.of(dialect, e, false);
+    } catch (RuntimeException | Error e) {
+      borrowed.close();
+      throw e;
+    }
+  }
+
+  /** A connection on loan, and what must be put back before it is returned. */
+  final class Borrowed implements AutoCloseable {
+    final Connection connection;
+    private @Nullable Boolean formerAutoCommit;
+    private @Nullable Integer formerIsolation;
+    private @Nullable Integer formerTimeout;
+    private boolean open;
+
+    Borrowed(Connection connection) {
+      this.connection = connection;
+    }
+
+    void prepare(boolean autoCommit, boolean writing) throws SQLException {
+      limitNetwork();
+      if (writing) {
+        readCommitted();
+      }
+      boolean former = connection.getAutoCommit();
+      if (former != autoCommit) {
+        connection.setAutoCommit(autoCommit);
+        formerAutoCommit = former;
+      }
+      open = !autoCommit;
+    }
+
+    Session session(boolean committing, LockWait lockWait) {
+      return new Session(connection, dialect, tables, clock, false, committing, lockWait);
+    }
+
+    /** A session whose transaction is shared with somebody who must not notice us. */
+    Session sharedSession(LockWait lockWait) {
+      return new Session(connection, dialect, tables, clock, true, false, lockWait);
+    }
+
+    private void readCommitted() throws SQLException {
+      int own = isolation;
+      if (own == NOT_READ_YET) {
+        own = connection.getTransactionIsolation();
+        isolation = own;
+      }
+      if (own != Connection.TRANSACTION_READ_COMMITTED) {
+        connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+        formerIsolation = own;
+      }
+    }
+
+    /** Bounds every wait for an answer; drivers that cannot do it are left as they are. */
+    void limitNetwork() {
+      try {
+        int former = connection.getNetworkTimeout();
+        int ours = (int) NETWORK_LIMIT.toMillis();
+        if (former == 0 || former > ours) {
+          connection.setNetworkTimeout(Runnable::run, ours);
+          formerTimeout = former;
+        }
+      } catch (SQLException | AbstractMethodError | UnsupportedOperationException e) {
+        formerTimeout = null;
+      }
+    }
+
+    /** Lets work that is not ours take its time. */
+    void liftNetworkLimit() throws SQLException {
+      Integer former = formerTimeout;
+      if (former != null) {
+        connection.setNetworkTimeout(Runnable::run, former);
+        formerTimeout = null;
+      }
+    }
+
+    void commit(Session session) {
+      commitAndGoOn(session);
+      open = false;
+    }
+
+    /** Commits; the next statement begins another transaction. */
+    void commitAndGoOn(Session session) {
+      try {
+        connection.commit();
+        session.notice(connection.getWarnings());
+        connection.clearWarnings();
+      } catch (SQLException e) {
+        throw Errors.ofCommit(dialect, e);
+      }
+      refuseDoubt(session);
+    }
+
+    /** Rolls back whatever is open and returns the connection; its errors tell nothing new. */
+    @Override
+    public void close() {
+      try {
+        if (open) {
+          connection.rollback();
+        }
+        if (formerAutoCommit != null) {
+          connection.setAutoCommit(formerAutoCommit);
+        }
+        if (formerIsolation != null) {
+          connection.setTransactionIsolation(formerIsolation);
+        }
+        liftNetworkLimit();
+      } catch (SQLException e) {
+        // The connection is broken: the pool finds out when it is returned.
+        abandon();
+      }
+      try {
+        connection.close();
+      } catch (SQLException e) {
+        // What was to be said about the work has been said.
+        open = false;
+      }
+    }
+
+    private void abandon() {
+      try {
+        connection.abort(Runnable::run);
+      } catch (SQLException e) {
+        open = false;
+      }
+    }
+  }
+}

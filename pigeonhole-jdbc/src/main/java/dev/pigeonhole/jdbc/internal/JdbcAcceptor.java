@@ -1,0 +1,242 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.jdbc.internal.Gate.Batch;
+import dev.pigeonhole.jdbc.internal.Session.LockWait;
+import dev.pigeonhole.store.AcceptResult;
+import dev.pigeonhole.store.Acceptor;
+import dev.pigeonhole.store.CrashPoints;
+import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.store.StoreException.Kind;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/** Accepts through the {@link Gate}, and deals with everything that can go wrong around it. */
+final class JdbcAcceptor implements Acceptor {
+
+  private final Jdbc jdbc;
+  private final Gate gate;
+  private final Statements statements;
+
+  JdbcAcceptor(Jdbc jdbc, Gate gate, Statements statements) {
+    this.jdbc = jdbc;
+    this.gate = gate;
+    this.statements = statements;
+  }
+
+  @Override
+  public List<AcceptResult> accept(List<NewMessage> batch) {
+    if (batch.isEmpty()) {
+      return List.of();
+    }
+    return new Call(batch).run();
+  }
+
+  @Override
+  public List<AcceptResult> accept(Connection connection, List<NewMessage> batch) {
+    try {
+      if (connection.getAutoCommit()) {
+        throw new StoreException(
+            Kind.PERMANENT,
+            ErrorCode.TX_REQUIRED,
+            "The connection is in autocommit mode. Call setAutoCommit(false) first, so that the message is accepted together with your own writes, or accept without a connection.",
+            null);
+      }
+      if (batch.isEmpty()) {
+        return List.of();
+      }
+      Batch joined = Batch.of(batch, newToken());
+      gate.accept(jdbc.foreign(connection), joined);
+      return Arrays.asList(joined.results);
+    } catch (SQLException e) {
+      throw Errors.of(jdbc.dialect, e, false);
+    }
+  }
+
+  private static long newToken() {
+    return ThreadLocalRandom.current().nextLong();
+  }
+
+  /**
+   * One call of {@link #accept(List)}. A row that the database refuses, or an identity that another
+   * open transaction is inserting, is found by halving, so that it concerns nobody else.
+   */
+  private final class Call {
+    private final List<NewMessage> messages;
+    private final Set<Integer> originals;
+    private final long token = newToken();
+    private final @Nullable AcceptResult[] results;
+    private final List<Integer> delayed = new ArrayList<>();
+    private final Set<Long> delayedKeys = new HashSet<>();
+    private boolean partlyDone;
+
+    Call(List<NewMessage> messages) {
+      this.messages = messages;
+      this.originals = Batch.originals(messages);
+      this.results = new AcceptResult[messages.size()];
+    }
+
+    List<AcceptResult> run() {
+      try {
+        accept(IntStream.range(0, messages.size()).boxed().toList(), LockWait.SHORT);
+        for (int position : List.copyOf(delayed)) {
+          accept(List.of(position), LockWait.NORMAL);
+        }
+      } catch (StoreException e) {
+        if (partlyDone && e.kind() != Kind.UNKNOWN) {
+          throw Errors.unknown("A part of the batch was accepted and the rest was not", e);
+        }
+        throw e;
+      }
+      List<AcceptResult> answer = new ArrayList<>();
+      for (AcceptResult each : results) {
+        if (each == null) {
+          throw new IllegalStateException("A message has no answer");
+        }
+        answer.add(each);
+      }
+      return answer;
+    }
+
+    private void accept(List<Integer> positions, LockWait lockWait) {
+      List<Integer> now = lockWait == LockWait.SHORT ? withoutDelayedKeys(positions) : positions;
+      if (now.isEmpty()) {
+        return;
+      }
+      try {
+        take(now, insistently(now, lockWait));
+      } catch (StoreException e) {
+        Fault fault =
+            e.getCause() instanceof SQLException cause ? jdbc.dialect.fault(cause) : Fault.OTHER;
+        boolean splits = e.kind() != Kind.UNKNOWN;
+        if (splits && fault == Fault.DATA) {
+          if (now.size() == 1) {
+            results[now.get(0)] = new AcceptResult.Refused(String.valueOf(e.getMessage()));
+          } else {
+            halves(now, lockWait);
+          }
+        } else if (splits && fault == Fault.LOCK_TIMEOUT && lockWait == LockWait.SHORT) {
+          if (now.size() == 1) {
+            delay(now.get(0));
+          } else {
+            halves(now, lockWait);
+          }
+        } else {
+          throw e;
+        }
+      }
+    }
+
+    private void halves(List<Integer> positions, LockWait lockWait) {
+      int middle = positions.size() / 2;
+      accept(positions.subList(0, middle), lockWait);
+      accept(positions.subList(middle, positions.size()), lockWait);
+    }
+
+    /** What follows a delayed message in its ordering key waits with it. */
+    private List<Integer> withoutDelayedKeys(List<Integer> positions) {
+      if (delayedKeys.isEmpty()) {
+        return positions;
+      }
+      List<Integer> now = new ArrayList<>();
+      for (int position : positions) {
+        Long key = messages.get(position).keyHash();
+        if (key != null && delayedKeys.contains(key)) {
+          delayed.add(position);
+        } else {
+          now.add(position);
+        }
+      }
+      return now;
+    }
+
+    private void delay(int position) {
+      delayed.add(position);
+      Long key = messages.get(position).keyHash();
+      if (key != null) {
+        delayedKeys.add(key);
+      }
+    }
+
+    private void take(List<Integer> positions, Batch done) {
+      for (int i = 0; i < positions.size(); i++) {
+        results[positions.get(i)] = done.results[i];
+      }
+      partlyDone = true;
+    }
+
+    /** Tries again after deadlocks and lost connections; the token makes that harmless. */
+    private Batch insistently(List<Integer> positions, LockWait lockWait) {
+      boolean doubt = false;
+      for (int attempt = 1; ; attempt++) {
+        try {
+          return once(part(positions), lockWait);
+        } catch (StoreException e) {
+          doubt |= e.kind() == Kind.UNKNOWN;
+          boolean again = doubt || e.deadlock() || lost(e);
+          if (!again || attempt >= Jdbc.TRIES) {
+            if (doubt && e.kind() != Kind.UNKNOWN) {
+              throw Errors.unknown("An earlier try was in doubt and the last one failed", e);
+            }
+            throw e;
+          }
+          Jdbc.backOff(attempt);
+        }
+      }
+    }
+
+    private boolean lost(StoreException e) {
+      return e.getCause() instanceof SQLException cause && jdbc.dialect.fault(cause) == Fault.LOST;
+    }
+
+    private Batch part(List<Integer> positions) {
+      Set<Integer> original = new HashSet<>();
+      for (int i = 0; i < positions.size(); i++) {
+        if (originals.contains(positions.get(i))) {
+          original.add(i);
+        }
+      }
+      return new Batch(positions.stream().map(messages::get).toList(), token, original);
+    }
+
+    private Batch once(Batch batch, LockWait lockWait) {
+      if (statements.insertsInOneStatement() && batch.small()) {
+        jdbc.write(
+            lockWait,
+            session -> {
+              CrashPoints.reach("accept.before-commit");
+              gate.insertNew(session, batch);
+              return batch;
+            });
+        if (!batch.answered()) {
+          jdbc.once(
+              lockWait,
+              session -> {
+                gate.repeats(session, batch);
+                CrashPoints.reach("accept.before-commit");
+                return batch;
+              });
+        }
+      } else {
+        jdbc.once(
+            lockWait,
+            session -> {
+              gate.accept(session, batch);
+              CrashPoints.reach("accept.before-commit");
+              return batch;
+            });
+      }
+      CrashPoints.reach("accept.after-commit");
+      return batch;
+    }
+  }
+}

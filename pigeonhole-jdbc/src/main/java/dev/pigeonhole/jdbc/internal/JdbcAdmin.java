@@ -1,0 +1,323 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.Failure;
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.admin.DeliveryView;
+import dev.pigeonhole.admin.HandlerCounts;
+import dev.pigeonhole.store.AdminQueries;
+import dev.pigeonhole.store.CrashPoints;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** What operators see and change. */
+final class JdbcAdmin implements AdminQueries {
+
+  private static final String COUNTS =
+      """
+      SELECT h.handler_key, c.state, c.n
+      FROM (SELECT key_id, 'pending' AS state, count(*) AS n FROM {delivery} GROUP BY key_id
+            UNION ALL
+            SELECT key_id, 'scheduled', count(*) FROM {later} WHERE due_at IS NOT NULL GROUP BY key_id
+            UNION ALL
+            SELECT key_id, 'blocked', count(*) FROM {later} WHERE due_at IS NULL GROUP BY key_id
+            UNION ALL
+            SELECT key_id, 'completed', count(*) FROM {receipt} GROUP BY key_id
+            UNION ALL
+            SELECT key_id, 'poisoned', count(*) FROM {poison} GROUP BY key_id) c
+      JOIN {handler} h ON h.key_id = c.key_id
+      """;
+
+  private static final String KEYS = "SELECT handler_key FROM {handler} ORDER BY key_id";
+
+  // Index: message_identity.
+  private static final String MESSAGE =
+      "SELECT seq, lane, received_at, {now} FROM {message} WHERE source = ? AND id = ?";
+
+  // Indexes: delivery_pk, later_pk, poison_pk, receipt_pk; one of the four holds the family.
+  private static final String STATE =
+      """
+      SELECT s.state, s.due_at, s.ended_at, s.failures, s.crashes, s.releases, h.handler_key, s.handler
+      FROM (SELECT 'd' AS state, CAST(NULL AS :time) AS due_at, CAST(NULL AS :time) AS ended_at,
+                   failures, crashes, releases, key_id, handler
+            FROM {delivery} WHERE lane = :lane AND seq = :seq AND handler IN (:kin)
+            UNION ALL
+            SELECT 'l', due_at, CAST(NULL AS :time), failures, crashes, releases, key_id, handler
+            FROM {later} WHERE seq = :seq AND handler IN (:kin)
+            UNION ALL
+            SELECT 'p', CAST(NULL AS :time), poisoned_at, failures, crashes, releases, key_id, handler
+            FROM {poison} WHERE seq = :seq AND handler IN (:kin)
+            UNION ALL
+            SELECT 'r', CAST(NULL AS :time), completed_at, failures, crashes, releases, key_id, handler
+            FROM {receipt} WHERE seq = :seq AND handler IN (:kin)) s
+      JOIN {handler} h ON h.key_id = s.key_id
+      """;
+
+  private static final String POISONED =
+      """
+      SELECT m.source, m.id, m.received_at, h.handler_key, p.failures, p.crashes, p.releases, p.poisoned_at,
+             p.error_code, p.error_type, p.error_text, p.stack, p.fingerprint, p.failed_at
+      FROM {poison} p
+      JOIN {message} m ON m.seq = p.seq
+      JOIN {handler} h ON h.key_id = p.key_id
+      %s
+      ORDER BY p.poisoned_at DESC, p.seq DESC
+      LIMIT ?
+      """;
+
+  private static final String POISONED_OF_ALL = POISONED.formatted("");
+  private static final String POISONED_OF_ONE = POISONED.formatted("WHERE p.handler = ?");
+
+  // Index: poison_pk.
+  private static final String LOCK_POISON =
+      """
+      SELECT lane, handler, version, key_id, releases, key_hash
+      FROM {poison} WHERE seq = ? AND handler IN (:kin)
+      FOR UPDATE
+      """;
+
+  private static final String DELETE_POISON = "DELETE FROM {poison} WHERE seq = ? AND handler = ?";
+
+  private static final String REVIVE =
+      """
+      INSERT INTO {later} (lane, handler, seq, version, key_id, releases, key_hash, due_at, reason)
+      VALUES (?, ?, ?, ?, ?, ?, ?, {now}, 'operator')
+      """;
+
+  // Index: later_key, poison_key. What stands behind another poisoned row stays blocked.
+  private static final String RELEASE_BLOCKED =
+      """
+      UPDATE {later} l SET due_at = {now}
+      WHERE l.handler = ? AND l.key_hash = ? AND l.seq > ? AND l.due_at IS NULL
+        AND NOT EXISTS (SELECT 1 FROM {poison} p
+                        WHERE p.handler = l.handler AND p.key_hash = l.key_hash AND p.seq < l.seq)
+      """;
+
+  private static final String AUDIT =
+      "INSERT INTO {audit} (done_at, actor, action, reason, subject) VALUES ({now}, ?, ?, ?, ?)";
+
+  private static final String OPEN =
+      """
+      SELECT (SELECT count(*) FROM {delivery} WHERE key_id = ?)
+           + (SELECT count(*) FROM {later} WHERE key_id = ?)
+      """;
+
+  private final Jdbc jdbc;
+  private final Families families;
+  private final Statements statements;
+
+  JdbcAdmin(Jdbc jdbc, Families families, Statements statements) {
+    this.jdbc = jdbc;
+    this.families = families;
+    this.statements = statements;
+  }
+
+  @Override
+  public List<HandlerCounts> counts() {
+    return jdbc.read(
+        session -> {
+          Map<String, Map<String, Long>> found = new HashMap<>();
+          session.query(
+              COUNTS,
+              params -> {},
+              row ->
+                  found
+                      .computeIfAbsent(row.getString(1), key -> new HashMap<>())
+                      .put(row.getString(2), row.getLong(3)));
+          return session.query(KEYS, params -> {}, row -> row.getString(1)).stream()
+              .map(key -> counts(key, found.getOrDefault(key, Map.of())))
+              .toList();
+        });
+  }
+
+  private static HandlerCounts counts(String key, Map<String, Long> found) {
+    return new HandlerCounts(
+        key,
+        found.getOrDefault("pending", 0L),
+        found.getOrDefault("scheduled", 0L),
+        found.getOrDefault("blocked", 0L),
+        found.getOrDefault("completed", 0L),
+        found.getOrDefault("poisoned", 0L));
+  }
+
+  private record Stored(long seq, int lane, Instant receivedAt, Instant now) {}
+
+  private static Optional<Stored> message(Session session, String source, String id)
+      throws SQLException {
+    return session.one(
+        MESSAGE,
+        params -> params.add(source).add(id),
+        row ->
+            new Stored(row.getLong(1), row.getInt(2), session.time(row, 3), session.time(row, 4)));
+  }
+
+  @Override
+  public Optional<DeliveryView> find(String source, String id, int family) {
+    return jdbc.read(
+        session -> {
+          Optional<Stored> message = message(session, source, id);
+          if (message.isEmpty()) {
+            return Optional.empty();
+          }
+          Stored stored = message.get();
+          Map<List<Long>, Failure> failures =
+              JdbcDeliveries.newestFailures(session, statements, List.of(stored.seq()));
+          String text =
+              session
+                  .sql(STATE)
+                  .replace(":time", session.dialect.timeType())
+                  .replace(":lane", String.valueOf(stored.lane()))
+                  .replace(":seq", String.valueOf(stored.seq()))
+                  .replace(":kin", Lists.numbers(families.kin(family)));
+          return session.one(
+              text,
+              params -> {},
+              row -> view(session, row, new MessageRef(source, id), stored, failures));
+        });
+  }
+
+  private static DeliveryView view(
+      Session session,
+      ResultSet row,
+      MessageRef ref,
+      Stored stored,
+      Map<List<Long>, Failure> failures)
+      throws SQLException {
+    Instant due = session.dialect.read(row, 2);
+    DeliveryState state = state(row.getString(1), due, stored.now());
+    return new DeliveryView(
+        ref,
+        row.getString(7),
+        state,
+        row.getInt(4),
+        row.getInt(5),
+        row.getInt(6),
+        stored.receivedAt(),
+        Optional.ofNullable(due),
+        Optional.ofNullable(session.dialect.read(row, 3)),
+        Optional.ofNullable(failures.get(List.of(stored.seq(), row.getLong(8)))));
+  }
+
+  private static DeliveryState state(String table, @Nullable Instant due, Instant now) {
+    return switch (table) {
+      case "d" -> DeliveryState.PENDING;
+      case "p" -> DeliveryState.POISONED;
+      case "r" -> DeliveryState.COMPLETED;
+      default ->
+          due == null
+              ? DeliveryState.BLOCKED
+              : due.isAfter(now) ? DeliveryState.SCHEDULED : DeliveryState.PENDING;
+    };
+  }
+
+  @Override
+  public List<DeliveryView> poisoned(@Nullable Integer family, int limit) {
+    return jdbc.read(
+        session ->
+            session.query(
+                family == null ? POISONED_OF_ALL : POISONED_OF_ONE,
+                params -> {
+                  if (family != null) {
+                    params.add(family.intValue());
+                  }
+                  params.add(limit);
+                },
+                row ->
+                    new DeliveryView(
+                        new MessageRef(row.getString(1), row.getString(2)),
+                        row.getString(4),
+                        DeliveryState.POISONED,
+                        row.getInt(5),
+                        row.getInt(6),
+                        row.getInt(7),
+                        session.time(row, 3),
+                        Optional.empty(),
+                        Optional.of(session.time(row, 8)),
+                        Optional.of(JdbcDeliveries.failure(session, row, 9)))));
+  }
+
+  @Override
+  public boolean retry(String source, String id, int family, String actor, String reason) {
+    return jdbc.transaction(session -> revive(session, source, id, family, actor, reason));
+  }
+
+  private record Poisoned(
+      int lane, int handler, int version, int keyId, int releases, @Nullable Long keyHash) {}
+
+  private boolean revive(
+      Session session, String source, String id, int family, String actor, String reason)
+      throws SQLException {
+    Optional<Stored> message = message(session, source, id);
+    if (message.isEmpty()) {
+      return false;
+    }
+    long seq = message.get().seq();
+    Optional<Poisoned> poisoned =
+        session.one(
+            session.sql(LOCK_POISON).replace(":kin", Lists.numbers(families.kin(family))),
+            params -> params.add(seq),
+            row ->
+                new Poisoned(
+                    row.getInt(1),
+                    row.getInt(2),
+                    row.getInt(3),
+                    row.getInt(4),
+                    row.getInt(5),
+                    Session.longOrNull(row, 6)));
+    if (poisoned.isEmpty()) {
+      return false;
+    }
+    Poisoned head = poisoned.get();
+    session.update(DELETE_POISON, params -> params.add(seq).add(head.handler()));
+    session.update(
+        REVIVE,
+        params ->
+            params
+                .add(head.lane())
+                .add(head.handler())
+                .add(seq)
+                .add(head.version() + 1)
+                .add(head.keyId())
+                .add(head.releases())
+                .add(head.keyHash()));
+    Long keyHash = head.keyHash();
+    if (keyHash != null) {
+      session.update(
+          RELEASE_BLOCKED, params -> params.add(head.handler()).add(keyHash.longValue()).add(seq));
+    }
+    session.update(
+        AUDIT,
+        params ->
+            params
+                .add(actor)
+                .add("retry")
+                .add(reason)
+                .add(new MessageRef(source, id) + " for handler " + head.handler()));
+    CrashPoints.reach("retry.before-commit");
+    return true;
+  }
+
+  @Override
+  public long open(int keyId) {
+    return jdbc.read(
+        session ->
+            session
+                .one(OPEN, params -> params.add(keyId).add(keyId), row -> row.getLong(1))
+                .orElse(0L));
+  }
+
+  @Override
+  public long messages() {
+    return jdbc.read(
+        session ->
+            session
+                .one("SELECT count(*) FROM {message}", params -> {}, row -> row.getLong(1))
+                .orElse(0L));
+  }
+}

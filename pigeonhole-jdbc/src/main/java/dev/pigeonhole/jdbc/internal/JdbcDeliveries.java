@@ -1,0 +1,264 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Failure;
+import dev.pigeonhole.store.Ahead;
+import dev.pigeonhole.store.AheadRead;
+import dev.pigeonhole.store.CellLimit;
+import dev.pigeonhole.store.CrashPoints;
+import dev.pigeonhole.store.Deliveries;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DueRead;
+import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.Range;
+import dev.pigeonhole.store.Settlement;
+import dev.pigeonhole.store.StoredMessage;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** Reads deliveries and messages; settles through {@link Settling}. */
+final class JdbcDeliveries implements Deliveries {
+
+  private static final int SEQS_PER_STATEMENT = 1000;
+
+  // Index: message_pk.
+  private static final String LOAD =
+      """
+      SELECT seq, source, id, type, channel, transport, ordering_key, content, content_type, headers,
+             content_hash, occurred_at, received_at
+      FROM {message}
+      WHERE seq :seqs
+      """;
+
+  // Index: failure_pk.
+  private static final String FAILURES =
+      """
+      SELECT seq, handler, number, error_code, error_type, error_text, stack, fingerprint, failed_at
+      FROM {failure}
+      WHERE seq :seqs
+      """;
+
+  // Index: delivery_pk or later_pk.
+  private static final String MARK =
+      """
+      UPDATE %s SET mark = ?, crashes = crashes + ?
+      WHERE lane = ? AND handler = ? AND seq = ? AND version = ?
+      """;
+
+  private static final String MARK_FRESH = MARK.formatted("{delivery}");
+  private static final String MARK_LATE = MARK.formatted("{later}");
+
+  private final Jdbc jdbc;
+  private final Statements statements;
+  private final Settling settling;
+
+  JdbcDeliveries(Jdbc jdbc, Statements statements, Settling settling) {
+    this.jdbc = jdbc;
+    this.statements = statements;
+    this.settling = settling;
+  }
+
+  @Override
+  public List<Delivery> fresh(List<Range> ranges) {
+    return ranges.isEmpty() ? List.of() : jdbc.read(session -> statements.fresh(session, ranges));
+  }
+
+  @Override
+  public DueRead due(List<CellLimit> cells) {
+    return cells.isEmpty()
+        ? new DueRead(List.of(), Optional.empty())
+        : jdbc.read(session -> statements.due(session, cells));
+  }
+
+  @Override
+  public AheadRead ahead(List<Ahead> rows) {
+    return rows.isEmpty()
+        ? new AheadRead(List.of(), Set.of())
+        : jdbc.read(session -> statements.ahead(session, rows));
+  }
+
+  @Override
+  public Map<Long, StoredMessage> load(Collection<Long> seqs) {
+    Map<Long, StoredMessage> messages = new HashMap<>();
+    if (seqs.isEmpty()) {
+      return messages;
+    }
+    return jdbc.read(
+        session -> {
+          for (List<Long> part : Lists.chunks(List.copyOf(seqs), SEQS_PER_STATEMENT)) {
+            for (StoredMessage each :
+                statements.bySeqs(session, LOAD, part, row -> message(session, row))) {
+              messages.put(each.seq(), each);
+            }
+          }
+          return messages;
+        });
+  }
+
+  static StoredMessage message(Session session, ResultSet row) throws SQLException {
+    return new StoredMessage(
+        row.getLong(1),
+        row.getString(2),
+        row.getString(3),
+        row.getString(4),
+        row.getString(5),
+        row.getString(6),
+        row.getString(7),
+        row.getBytes(8),
+        row.getString(9),
+        row.getBytes(10),
+        row.getBytes(11),
+        session.dialect.read(row, 12),
+        session.time(row, 13));
+  }
+
+  @Override
+  public Map<Delivery, Failure> lastFailures(List<Delivery> deliveries) {
+    if (deliveries.isEmpty()) {
+      return Map.of();
+    }
+    Map<List<Long>, Failure> newest =
+        jdbc.read(
+            session ->
+                newestFailures(
+                    session,
+                    statements,
+                    deliveries.stream().map(Delivery::seq).distinct().toList()));
+    Map<Delivery, Failure> answer = new LinkedHashMap<>();
+    for (Delivery each : deliveries) {
+      Failure failure = newest.get(List.of(each.seq(), (long) each.cell().handler()));
+      if (failure != null) {
+        answer.put(each, failure);
+      }
+    }
+    return answer;
+  }
+
+  /** The failure with the highest number of each (seq, handler). */
+  static Map<List<Long>, Failure> newestFailures(
+      Session session, Statements statements, List<Long> seqs) throws SQLException {
+    Map<List<Long>, Failure> newest = new HashMap<>();
+    Map<List<Long>, Integer> numbers = new HashMap<>();
+    for (List<Long> part : Lists.chunks(seqs, SEQS_PER_STATEMENT)) {
+      statements.bySeqs(
+          session,
+          FAILURES,
+          part,
+          row -> {
+            List<Long> key = List.of(row.getLong(1), row.getLong(2));
+            int number = row.getInt(3);
+            if (number >= numbers.getOrDefault(key, 0)) {
+              numbers.put(key, number);
+              newest.put(key, failure(session, row, 4));
+            }
+            return number;
+          });
+    }
+    return newest;
+  }
+
+  /** Reads code, type, text, stack, fingerprint and time from this column on. */
+  static Failure failure(Session session, ResultSet row, int first) throws SQLException {
+    return new Failure(
+        ErrorCode.of(row.getString(first)),
+        row.getString(first + 1),
+        row.getString(first + 2),
+        row.getString(first + 3),
+        row.getString(first + 4),
+        session.time(row, first + 5));
+  }
+
+  @Override
+  public Set<Delivery> settle(List<Settlement> settlements) {
+    if (settlements.isEmpty()) {
+      return Set.of();
+    }
+    CrashPoints.reach("settle.before");
+    List<Delivery> all = settlements.stream().map(Settlement::delivery).toList();
+    Set<Delivery> settled;
+    if (settlements.stream().allMatch(each -> each.outcome() instanceof Outcome.Completed)) {
+      settled = complete(all);
+    } else {
+      settled =
+          jdbc.transaction(
+              session -> {
+                Set<Delivery> done = settling.settle(session, settlements);
+                reachBeforeCommit(settlements);
+                return done;
+              });
+    }
+    CrashPoints.reach("settle.after-commit");
+    Set<Delivery> refused = new LinkedHashSet<>(all);
+    refused.removeAll(settled);
+    return refused;
+  }
+
+  private Set<Delivery> complete(List<Delivery> all) {
+    boolean oneTable = all.stream().map(Delivery::late).distinct().count() == 1;
+    if (statements.completesInOneStatement() && oneTable) {
+      return Jdbc.retrying(
+          () ->
+              jdbc.write(
+                  Session.LockWait.NORMAL,
+                  session -> {
+                    CrashPoints.reach("settle.before-commit");
+                    return statements.complete(session, all);
+                  }));
+    }
+    return jdbc.transaction(
+        session -> {
+          Set<Delivery> done = statements.complete(session, all);
+          CrashPoints.reach("settle.before-commit");
+          return done;
+        });
+  }
+
+  private static void reachBeforeCommit(List<Settlement> settlements) {
+    if (settlements.stream().anyMatch(each -> each.outcome() instanceof Outcome.RetryAfter)) {
+      CrashPoints.reach("failure.before-commit");
+    }
+    if (settlements.stream().anyMatch(each -> each.outcome() instanceof Outcome.Poisoned)) {
+      CrashPoints.reach("poison.before-commit");
+    }
+    CrashPoints.reach("settle.before-commit");
+  }
+
+  @Override
+  public Set<Delivery> mark(List<Delivery> deliveries, long incarnation, boolean lone) {
+    if (deliveries.isEmpty()) {
+      return Set.of();
+    }
+    Set<Delivery> marked =
+        jdbc.transaction(
+            session -> {
+              Set<Delivery> there = statements.lock(session, deliveries, false);
+              for (boolean late : new boolean[] {false, true}) {
+                session.batch(
+                    late ? MARK_LATE : MARK_FRESH,
+                    there.stream().filter(each -> each.late() == late).sorted(Named.ORDER).toList(),
+                    (params, each) ->
+                        params
+                            .add(incarnation)
+                            .add(lone ? 1 : 0)
+                            .add(each.cell().lane())
+                            .add(each.cell().handler())
+                            .add(each.seq())
+                            .add(each.version()));
+              }
+              CrashPoints.reach("mark.before-commit");
+              return there;
+            });
+    CrashPoints.reach("mark.after-commit");
+    Set<Delivery> gone = new LinkedHashSet<>(deliveries);
+    gone.removeAll(marked);
+    return gone;
+  }
+}

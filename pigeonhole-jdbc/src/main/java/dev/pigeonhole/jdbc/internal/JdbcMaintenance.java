@@ -1,0 +1,136 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ConfigurationException.Problem;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Failure;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.Deliveries;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.Maintenance;
+import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.Range;
+import dev.pigeonhole.store.Settlement;
+import dev.pigeonhole.store.StoreSettings;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+
+/** Start-up, the registry of handler keys, and what keeps a store tidy. */
+final class JdbcMaintenance implements Maintenance {
+
+  private static final String OWNER = "SELECT name, lanes FROM {inbox} WHERE id = 1";
+
+  private static final String LANES = "SELECT lane FROM {lane} WHERE handler = ? ORDER BY lane";
+
+  // Index: later_due, cell by cell.
+  private static final String WAITING =
+      """
+      SELECT seq, lane, handler, version, key_id, failures, crashes, releases, key_hash, mark
+      FROM {later}
+      WHERE lane = ? AND handler = ?
+      ORDER BY seq LIMIT ?
+      """;
+
+  private final Jdbc jdbc;
+  private final Registry registry;
+  private final Deliveries deliveries;
+  private final StartupChecks checks;
+
+  JdbcMaintenance(Jdbc jdbc, Registry registry, Deliveries deliveries, StartupChecks checks) {
+    this.jdbc = jdbc;
+    this.registry = registry;
+    this.deliveries = deliveries;
+    this.checks = checks;
+  }
+
+  @Override
+  public List<String> open(StoreSettings settings) {
+    List<String> warnings = checks.run(settings);
+    List<Problem> problems = jdbc.transaction(session -> claim(session, settings));
+    if (!problems.isEmpty()) {
+      throw new ConfigurationException(problems);
+    }
+    registry.handlers();
+    return warnings;
+  }
+
+  private static List<Problem> claim(Session session, StoreSettings settings) throws SQLException {
+    session.insertIfAbsent(
+        "INSERT INTO {inbox} (id, name, lanes, created_at) VALUES ",
+        "id",
+        "(1, ?, ?, {now})",
+        List.of(settings),
+        (params, each) -> params.add(each.inbox()).add(each.lanes()));
+    record Owner(String name, int lanes) {}
+    Owner owner =
+        session
+            .one(OWNER, params -> {}, row -> new Owner(row.getString(1), row.getInt(2)))
+            .orElseThrow();
+    List<Problem> problems = new ArrayList<>();
+    if (!owner.name().equals(settings.inbox())) {
+      problems.add(
+          new Problem(
+              ErrorCode.INBOX_TAKEN,
+              "These tables belong to inbox '%s', and this is inbox '%s'. Give each inbox its own schema or prefix."
+                  .formatted(owner.name(), settings.inbox())));
+    }
+    if (owner.lanes() != settings.lanes()) {
+      problems.add(
+          new Problem(
+              ErrorCode.LANES_DIFFER,
+              "The inbox was created with %d lanes and is now configured with %d. The number is part of the stored data: set lanes(%d)."
+                  .formatted(owner.lanes(), settings.lanes(), owner.lanes())));
+    }
+    return problems;
+  }
+
+  @Override
+  public List<List<HandlerId>> register(List<List<String>> families) {
+    return registry.register(families);
+  }
+
+  @Override
+  public Collection<HandlerId> handlers() {
+    return registry.handlers();
+  }
+
+  @Override
+  public int poisonUnknown(int handler, Failure reason, int limit) {
+    List<Cell> cells =
+        jdbc.read(
+            session ->
+                session.query(
+                    LANES, params -> params.add(handler), row -> new Cell(row.getInt(1), handler)));
+    List<Delivery> open =
+        new ArrayList<>(
+            deliveries.fresh(cells.stream().map(cell -> Range.after(cell, 0, limit)).toList()));
+    if (open.size() < limit) {
+      open.addAll(jdbc.read(session -> waiting(session, cells, limit)));
+    }
+    List<Settlement> ends =
+        open.stream()
+            .limit(limit)
+            .map(each -> new Settlement(each, new Outcome.Poisoned(reason, false)))
+            .toList();
+    return ends.size() - deliveries.settle(ends).size();
+  }
+
+  private static List<Delivery> waiting(Session session, List<Cell> cells, int limit)
+      throws SQLException {
+    List<Delivery> waiting = new ArrayList<>();
+    for (Cell cell : cells) {
+      waiting.addAll(
+          session.query(
+              WAITING,
+              params -> params.add(cell.lane()).add(cell.handler()).add(limit),
+              row -> Session.delivery(row, true)));
+      if (waiting.size() >= limit) {
+        break;
+      }
+    }
+    return waiting;
+  }
+}

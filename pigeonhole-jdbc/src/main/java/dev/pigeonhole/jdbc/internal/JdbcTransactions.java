@@ -1,0 +1,121 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.jdbc.internal.Session.LockWait;
+import dev.pigeonhole.store.CrashPoints;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.store.Transactions;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Units: lock, run, settle, commit. Nothing is deleted before the handler has returned, so that an
+ * implicit commit can cost a repeat and never a message; the last step must count every row, and
+ * the canary must prove that the transaction is still the one that locked them.
+ */
+final class JdbcTransactions implements Transactions {
+
+  private final Jdbc jdbc;
+  private final Statements statements;
+
+  JdbcTransactions(Jdbc jdbc, Statements statements) {
+    this.jdbc = jdbc;
+    this.statements = statements;
+  }
+
+  @Override
+  public Set<Delivery> run(List<Delivery> deliveries, Work work) throws WorkFailedException {
+    if (deliveries.isEmpty()) {
+      return Set.of();
+    }
+    try (Jdbc.Borrowed borrowed = jdbc.begin()) {
+      // The transaction is shared with the handler, so its settings must stay as they are.
+      Session session = borrowed.sharedSession(LockWait.NORMAL);
+      Set<Delivery> locked = statements.lock(session, deliveries, true);
+      if (locked.isEmpty()) {
+        return Set.of();
+      }
+      Statements.Canary canary = statements.canary(session);
+      CrashPoints.reach("tx.locked");
+      List<Delivery> ours = deliveries.stream().filter(locked::contains).toList();
+      work(borrowed, ours, work);
+      CrashPoints.reach("tx.work-done");
+      Delivery last = ours.get(ours.size() - 1);
+      if (!canary.alive()) {
+        throw lost(last);
+      }
+      if (statements.complete(session, ours).size() != ours.size()) {
+        throw lost(last);
+      }
+      CrashPoints.reach("tx.before-commit");
+      borrowed.commit(session);
+      CrashPoints.reach("tx.after-commit");
+      return Set.copyOf(ours);
+    } catch (SQLException e) {
+      throw Errors.of(jdbc.dialect, e, false);
+    }
+  }
+
+  private void work(Jdbc.Borrowed borrowed, List<Delivery> deliveries, Work work)
+      throws SQLException, WorkFailedException {
+    UnitConnection unit = new UnitConnection(borrowed.connection, jdbc.dialect);
+    borrowed.liftNetworkLimit();
+    try {
+      for (Delivery each : deliveries) {
+        Throwable thrown = null;
+        try {
+          work.run(each, unit.connection());
+        } catch (VirtualMachineError e) {
+          throw e;
+        } catch (Throwable e) {
+          thrown = e;
+        }
+        judge(each, unit, thrown);
+      }
+    } finally {
+      unit.end();
+    }
+    borrowed.limitNetwork();
+  }
+
+  /** A failing database is not the handler's fault, and a swallowed error is not a success. */
+  private void judge(Delivery delivery, UnitConnection unit, @Nullable Throwable thrown)
+      throws WorkFailedException {
+    SQLException error = unit.error();
+    if (error != null && jdbc.dialect.fault(error).passes()) {
+      StoreException failed = Errors.of(jdbc.dialect, error, false);
+      if (thrown != null && thrown != error) {
+        failed.addSuppressed(thrown);
+      }
+      throw failed;
+    }
+    if (thrown != null) {
+      throw new WorkFailedException(delivery, thrown);
+    }
+    InboxException misuse = unit.misuse();
+    if (misuse != null) {
+      throw new WorkFailedException(delivery, misuse);
+    }
+    if (error != null) {
+      throw new WorkFailedException(
+          delivery,
+          new InboxException(
+              ErrorCode.TX_SQL_ERROR_SWALLOWED,
+              "The handler went on after an error of the database. Its transaction cannot be trusted any more, so let the exception through: "
+                  + Errors.describe(error),
+              error));
+    }
+  }
+
+  private static WorkFailedException lost(Delivery delivery) {
+    return new WorkFailedException(
+        delivery,
+        new InboxException(
+            ErrorCode.TX_LOST,
+            "The transaction that the handler ended in is not the one it began in: something committed or rolled it back, such as DDL in a procedure."));
+  }
+}

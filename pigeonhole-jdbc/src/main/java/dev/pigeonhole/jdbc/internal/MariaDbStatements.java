@@ -1,0 +1,274 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.store.Ahead;
+import dev.pigeonhole.store.AheadRead;
+import dev.pigeonhole.store.CellLimit;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DueRead;
+import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.Range;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * MariaDB has no arrays: rows stand in the text as lists of values, and rows to be removed as
+ * ranges of their key.
+ */
+final class MariaDbStatements implements Statements {
+
+  private static final int TRANSACTION_IS_NOT_OURS = 1305;
+  private static final int FOREIGN_LOCK_SECONDS = 30;
+
+  // The settings in front hold for this statement alone. A server that is not strict would cut an
+  // id that is too long, and two of them could become one.
+  // Locks the row that is there or inserts ours, in one step: a plain INSERT would leave a shared
+  // lock behind its error, and two repeats that upgrade it deadlock. The first row takes the next
+  // block of numbers and the others stand in it, so the number tells which it was; the token does
+  // not, for an earlier try of the same call may have stored the row. Index: message_identity.
+  private static final String INSERT =
+      """
+      SET STATEMENT innodb_lock_wait_timeout = %d, sql_mode = CONCAT(@@sql_mode, ',STRICT_TRANS_TABLES') FOR
+      INSERT INTO {message} (seq, source, id, type, channel, transport, lane, ordering_key, key_hash,
+                             content, content_type, headers, content_hash, occurred_at, token, received_at)
+      VALUES %s
+      ON DUPLICATE KEY UPDATE token = token
+      RETURNING seq, source, id, lane, content_hash, received_at, token,
+                last_repeat_at IS NULL OR last_repeat_at < {now} - INTERVAL 1 SECOND, {now},
+                seq - PREVIOUS VALUE FOR {message_seq}
+      """;
+
+  private static final String VALUES = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})";
+  private static final String FIRST_ROW = "(NEXT VALUE FOR {message_seq} + ?, " + VALUES;
+  private static final String OTHER_ROWS = "(PREVIOUS VALUE FOR {message_seq} + ?, " + VALUES;
+
+  // Index: message_identity.
+  private static final String LOCK_MESSAGE =
+      """
+      SELECT seq, source, id, lane, content_hash, received_at, token,
+             last_repeat_at IS NULL OR last_repeat_at < {now} - INTERVAL 1 SECOND
+      FROM {message}
+      WHERE source = ? AND id = ?
+      FOR UPDATE
+      """;
+
+  @Override
+  public boolean insertsInOneStatement() {
+    return false;
+  }
+
+  private record Row(Known known, Instant now, long offset) {}
+
+  @Override
+  public Inserted insert(Session session, List<NewMessage> messages, long token)
+      throws SQLException {
+    Integer[] order = Gate.inKeyOrder(messages);
+    String values =
+        session.sql(FIRST_ROW) + (", " + session.sql(OTHER_ROWS)).repeat(order.length - 1);
+    int seconds =
+        Math.max(1, session.foreign ? FOREIGN_LOCK_SECONDS : session.lockWait.millis / 1000);
+    String text = session.sql(INSERT).formatted(seconds, values);
+    List<Row> rows =
+        session.query(
+            text,
+            params -> {
+              for (int position : order) {
+                bind(params, position, messages.get(position), token);
+              }
+            },
+            row -> new Row(known(session, row), session.time(row, 9), row.getLong(10)));
+    Map<MessageRef, Integer> positions = new HashMap<>();
+    for (int i = 0; i < messages.size(); i++) {
+      positions.put(Gate.ref(messages.get(i)), i);
+    }
+    Map<Integer, Long> fresh = new HashMap<>();
+    Map<Integer, Known> known = new HashMap<>();
+    for (Row row : rows) {
+      Integer position = positions.get(row.known().ref());
+      if (position == null) {
+        throw new IllegalStateException("Not asked for: " + row.known().ref());
+      }
+      if (row.offset() == position) {
+        fresh.put(position, row.known().seq());
+      } else {
+        known.put(position, row.known());
+      }
+    }
+    if (!rows.isEmpty()) {
+      ValueRows.deliver(session, messages, fresh, rows.get(0).now());
+    }
+    return new Inserted(fresh, known);
+  }
+
+  private static void bind(Params params, int position, NewMessage message, long token)
+      throws SQLException {
+    params
+        .add(position)
+        .add(message.source())
+        .add(message.id())
+        .add(message.type())
+        .add(message.channel())
+        .add(message.transport())
+        .add(message.lane())
+        .add(message.orderingKey())
+        .add(message.keyHash())
+        .add(message.content())
+        .add(message.contentType())
+        .add(message.headers())
+        .add(message.contentHash())
+        .add(message.occurredAt())
+        .add(token);
+  }
+
+  private static Known known(Session session, ResultSet row) throws SQLException {
+    return new Known(
+        row.getLong(1),
+        new MessageRef(row.getString(2), row.getString(3)),
+        row.getInt(4),
+        row.getBytes(5),
+        session.time(row, 6),
+        row.getLong(7),
+        row.getBoolean(8));
+  }
+
+  @Override
+  public List<Known> lock(Session session, List<MessageRef> identities) throws SQLException {
+    List<Known> found = new ArrayList<>();
+    for (MessageRef each : identities) {
+      found.addAll(
+          session.query(
+              LOCK_MESSAGE,
+              params -> params.add(each.source()).add(each.id()),
+              row -> known(session, row)));
+    }
+    return found;
+  }
+
+  @Override
+  public <T> List<T> guarded(Session session, String statement, Session.Mapper<T> mapper)
+      throws SQLException {
+    return session.query(statement, params -> {}, mapper);
+  }
+
+  @Override
+  public <T> List<T> bySeqs(
+      Session session, String template, Collection<Long> seqs, Session.Mapper<T> mapper)
+      throws SQLException {
+    return session.query(
+        session.sql(template).replace(":seqs", "IN (" + Lists.numbers(seqs) + ")"),
+        params -> {},
+        mapper);
+  }
+
+  @Override
+  public boolean completesInOneStatement() {
+    return false;
+  }
+
+  @Override
+  public Set<Delivery> complete(Session session, List<Delivery> deliveries) throws SQLException {
+    Set<Delivery> taken = take(session, deliveries);
+    new Settling(this).receipts(session, List.copyOf(taken));
+    return taken;
+  }
+
+  @Override
+  public Set<Delivery> take(Session session, List<Delivery> deliveries) throws SQLException {
+    Named named = new Named(deliveries);
+    for (boolean late : new boolean[] {false, true}) {
+      if (!named.part(late).isEmpty()) {
+        String text =
+            session.sql(late ? "DELETE FROM {later} WHERE " : "DELETE FROM {delivery} WHERE ")
+                + predicate(named.part(late))
+                + " RETURNING handler, seq";
+        session.query(text, params -> {}, row -> named.hit(late, row.getInt(1), row.getLong(2)));
+      }
+    }
+    return named.hits();
+  }
+
+  @Override
+  public Set<Delivery> lock(Session session, List<Delivery> deliveries, boolean skipLocked)
+      throws SQLException {
+    Named named = new Named(deliveries);
+    for (boolean late : new boolean[] {false, true}) {
+      if (!named.part(late).isEmpty()) {
+        String text =
+            session.sql(
+                    late
+                        ? "SELECT handler, seq FROM {later} WHERE "
+                        : "SELECT handler, seq FROM {delivery} WHERE ")
+                + predicate(named.part(late))
+                + (skipLocked ? " FOR UPDATE SKIP LOCKED" : " FOR UPDATE");
+        session.query(text, params -> {}, row -> named.hit(late, row.getInt(1), row.getLong(2)));
+      }
+    }
+    return named.hits();
+  }
+
+  /** Rows at their versions as ranges of the primary key, cell by cell. */
+  private static String predicate(List<Delivery> deliveries) {
+    Map<List<Integer>, List<Long>> seqs =
+        deliveries.stream()
+            .collect(
+                Collectors.groupingBy(
+                    each -> List.of(each.cell().lane(), each.cell().handler(), each.version()),
+                    LinkedHashMap::new,
+                    Collectors.mapping(Delivery::seq, Collectors.toList())));
+    return seqs.entrySet().stream()
+        .map(
+            each ->
+                "(lane = %d AND handler = %d AND version = %d AND seq IN (%s))"
+                    .formatted(
+                        each.getKey().get(0),
+                        each.getKey().get(1),
+                        each.getKey().get(2),
+                        Lists.numbers(each.getValue())))
+        .collect(Collectors.joining(" OR ", "(", ")"));
+  }
+
+  @Override
+  public List<Delivery> fresh(Session session, List<Range> ranges) throws SQLException {
+    return UnionReads.fresh(session, ranges);
+  }
+
+  @Override
+  public DueRead due(Session session, List<CellLimit> cells) throws SQLException {
+    return UnionReads.due(session, cells);
+  }
+
+  @Override
+  public AheadRead ahead(Session session, List<Ahead> rows) throws SQLException {
+    return UnionReads.ahead(session, rows);
+  }
+
+  /**
+   * After a deadlock MariaDB drops the whole transaction and goes on in a new one, and DDL commits
+   * it: a savepoint set first is gone in both cases.
+   */
+  @Override
+  public Canary canary(Session session) throws SQLException {
+    Savepoint first = session.connection.setSavepoint();
+    return () -> {
+      try {
+        session.connection.releaseSavepoint(first);
+        return true;
+      } catch (SQLException e) {
+        if (e.getErrorCode() == TRANSACTION_IS_NOT_OURS) {
+          return false;
+        }
+        throw e;
+      }
+    };
+  }
+}

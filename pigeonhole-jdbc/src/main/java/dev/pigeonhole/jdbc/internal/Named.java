@@ -1,0 +1,62 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.Delivery;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Deliveries that a statement names, and those of them that it hit. They are named in one order by
+ * everybody, so that two settlers of the same rows wait for each other and never deadlock.
+ */
+final class Named {
+
+  static final Comparator<Delivery> ORDER =
+      Comparator.comparing(Delivery::late)
+          .thenComparing(
+              Delivery::cell, Comparator.comparing(Cell::handler).thenComparing(Cell::lane))
+          .thenComparing(Delivery::seq);
+
+  private record Key(boolean late, int handler, long seq) {}
+
+  private final Map<Key, Delivery> byKey = new HashMap<>();
+  private final List<Delivery> fresh = new ArrayList<>();
+  private final List<Delivery> late = new ArrayList<>();
+  private final Set<Delivery> hits = new LinkedHashSet<>();
+
+  /** Takes each row once; a second delivery of the same row is never hit. */
+  Named(List<Delivery> deliveries) {
+    deliveries.stream()
+        .sorted(ORDER)
+        .forEach(
+            each -> {
+              Key key = new Key(each.late(), each.cell().handler(), each.seq());
+              if (byKey.putIfAbsent(key, each) == null) {
+                (each.late() ? late : fresh).add(each);
+              }
+            });
+  }
+
+  List<Delivery> part(boolean late) {
+    return late ? this.late : fresh;
+  }
+
+  /** Notes that the row was there at its version. */
+  Delivery hit(boolean late, int handler, long seq) {
+    Delivery delivery = byKey.get(new Key(late, handler, seq));
+    if (delivery == null) {
+      throw new IllegalStateException("Hit a row that was not named: " + handler + "/" + seq);
+    }
+    hits.add(delivery);
+    return delivery;
+  }
+
+  Set<Delivery> hits() {
+    return hits;
+  }
+}

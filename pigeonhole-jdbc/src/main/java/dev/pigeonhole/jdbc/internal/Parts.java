@@ -1,0 +1,79 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.store.Acceptor;
+import dev.pigeonhole.store.AdminQueries;
+import dev.pigeonhole.store.Deliveries;
+import dev.pigeonhole.store.Maintenance;
+import dev.pigeonhole.store.Nodes;
+import dev.pigeonhole.store.Transactions;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.InstantSource;
+import java.util.Locale;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/** The groups of a store, wired for the database that answered the first connection. */
+public record Parts(
+    Acceptor acceptor,
+    Deliveries deliveries,
+    Nodes nodes,
+    Maintenance maintenance,
+    AdminQueries admin,
+    Transactions transactions,
+    boolean interruptible) {
+
+  /**
+   * Looks at the database and wires the groups.
+   *
+   * @param schema null for the one the connection stands in
+   * @param clock null for the database's own
+   */
+  public static Parts connect(
+      DataSource dataSource,
+      DataSource beats,
+      @Nullable String schema,
+      String prefix,
+      @Nullable InstantSource clock) {
+    Dialect dialect;
+    Tables tables;
+    boolean embedded;
+    try (Connection connection = dataSource.getConnection()) {
+      dialect = Dialect.of(connection.getMetaData().getDatabaseProductName());
+      String where = schema == null ? dialect.currentSchema(connection) : schema;
+      tables = new Tables(dialect.quote(), where, prefix);
+      embedded = embedded(connection.getMetaData().getURL());
+    } catch (SQLException e) {
+      throw Errors.unreachable(e);
+    }
+    return wire(new Jdbc(dataSource, dialect, tables, clock), dataSource, beats, embedded);
+  }
+
+  private static Parts wire(Jdbc jdbc, DataSource dataSource, DataSource beats, boolean embedded) {
+    Statements statements = jdbc.dialect.statements();
+    Families families = new Families();
+    Settling settling = new Settling(statements);
+    JdbcDeliveries deliveries = new JdbcDeliveries(jdbc, statements, settling);
+    return new Parts(
+        new JdbcAcceptor(jdbc, new Gate(statements, families), statements),
+        deliveries,
+        new JdbcNodes(new NodeConnection(beats, jdbc), embedded),
+        new JdbcMaintenance(
+            jdbc,
+            new Registry(jdbc, families),
+            deliveries,
+            new StartupChecks(jdbc, dataSource, dataSource == beats)),
+        new JdbcAdmin(jdbc, families, statements),
+        new JdbcTransactions(jdbc, statements),
+        !jdbc.dialect.name().equals("h2"));
+  }
+
+  /** Only one process can open such a database. */
+  private static boolean embedded(@Nullable String url) {
+    String lower = url == null ? "" : url.toLowerCase(Locale.ROOT);
+    return lower.startsWith("jdbc:h2:")
+        && !lower.startsWith("jdbc:h2:tcp:")
+        && !lower.startsWith("jdbc:h2:ssl:")
+        && !lower.contains("auto_server=true");
+  }
+}

@@ -1,0 +1,120 @@
+package dev.pigeonhole.jdbc.internal;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Types;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** PostgreSQL 14 and later. */
+final class PostgresDialect implements Dialect {
+
+  @Override
+  public String name() {
+    return "postgresql";
+  }
+
+  @Override
+  public char quote() {
+    return '"';
+  }
+
+  @Override
+  public @Nullable String currentSchema(Connection connection) throws SQLException {
+    return connection.getSchema();
+  }
+
+  @Override
+  public String now() {
+    return "clock_timestamp()";
+  }
+
+  @Override
+  public String literal(Instant time) {
+    return "TIMESTAMPTZ '" + time.truncatedTo(ChronoUnit.MICROS) + "'";
+  }
+
+  @Override
+  public String plusMicros(String time, String micros) {
+    return "%s + (%s) * interval '1 microsecond'".formatted(time, micros);
+  }
+
+  @Override
+  public String timeType() {
+    return "timestamptz";
+  }
+
+  @Override
+  public String nextValue(String sequence) {
+    return "nextval('" + sequence + "')";
+  }
+
+  @Override
+  public void bind(PreparedStatement statement, int index, @Nullable Instant time)
+      throws SQLException {
+    if (time == null) {
+      statement.setNull(index, Types.TIMESTAMP_WITH_TIMEZONE);
+    } else {
+      statement.setObject(index, time.truncatedTo(ChronoUnit.MICROS).atOffset(ZoneOffset.UTC));
+    }
+  }
+
+  @Override
+  public @Nullable Instant read(ResultSet result, int index) throws SQLException {
+    OffsetDateTime time = result.getObject(index, OffsetDateTime.class);
+    return time == null ? null : time.toInstant();
+  }
+
+  @Override
+  public String returning(String insert, String columns) {
+    return insert + " RETURNING " + columns;
+  }
+
+  @Override
+  public <R> void insertIfAbsent(
+      Session session, String insert, String key, String row, List<R> rows, Params.Binder<R> binder)
+      throws SQLException {
+    session.insert(insert, row, " ON CONFLICT (" + key + ") DO NOTHING", rows, binder);
+  }
+
+  @Override
+  public String grantSequence(String sequence, String grantee) {
+    return "GRANT USAGE ON SEQUENCE %s TO %s;\n".formatted(sequence, grantee);
+  }
+
+  @Override
+  public Fault fault(SQLException e) {
+    String state = Errors.root(e).getSQLState();
+    if (state == null) {
+      return Errors.lostByType(e) ? Fault.LOST : Fault.OTHER;
+    }
+    return switch (state) {
+      case "40001", "40P01" -> Fault.DEADLOCK;
+      case "55P03" -> Fault.LOCK_TIMEOUT;
+      case "57P01", "57P02", "57P03", "57P05" -> Fault.LOST;
+      case "57014", "25006", "25P03", "55006" -> Fault.BUSY;
+      case "23505" -> Fault.DUPLICATE;
+      case "23502", "23514" -> Fault.DATA;
+      case "42501", "42P01", "3F000" -> Fault.FORBIDDEN;
+      default ->
+          switch (state.substring(0, 2)) {
+            case "08" -> Fault.LOST;
+            case "53", "58" -> Fault.BUSY;
+            case "22", "54" -> Fault.DATA;
+            case "28" -> Fault.FORBIDDEN;
+            default -> Errors.lostByType(e) ? Fault.LOST : Fault.OTHER;
+          };
+    };
+  }
+
+  @Override
+  public Statements statements() {
+    return new PostgresStatements();
+  }
+}

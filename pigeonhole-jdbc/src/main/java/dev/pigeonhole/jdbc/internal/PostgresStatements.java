@@ -1,0 +1,500 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.store.Ahead;
+import dev.pigeonhole.store.AheadRead;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.CellLimit;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DueRead;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.Range;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Rows travel as arrays, so a batch is one statement of constant text whatever its size.
+ *
+ * <p><b>Plans.</b> A plan that the server cached while a table was tiny scans the whole of it once
+ * it is huge. Every statement here that looks rows up therefore carries a prefix that switches
+ * sequential scans, hash joins and merge joins off for its own transaction. The driver sends both
+ * in one round trip; without an explicit transaction they share the implicit one. In a transaction
+ * of somebody else the settings are put back behind the statement.
+ */
+final class PostgresStatements implements Statements {
+
+  private static final String FENCE =
+      """
+      SELECT set_config('enable_seqscan', 'off', true),
+             set_config('enable_hashjoin', 'off', true),
+             set_config('enable_mergejoin', 'off', true),
+             set_config('statement_timeout', '%d', true),
+             set_config('lock_timeout', '%d', true);
+      """;
+
+  private static final String FENCE_IN_FOREIGN_TRANSACTION =
+      """
+      SELECT set_config('pigeonhole.seqscan', current_setting('enable_seqscan'), true),
+             set_config('pigeonhole.hashjoin', current_setting('enable_hashjoin'), true),
+             set_config('pigeonhole.mergejoin', current_setting('enable_mergejoin'), true),
+             set_config('enable_seqscan', 'off', true),
+             set_config('enable_hashjoin', 'off', true),
+             set_config('enable_mergejoin', 'off', true);
+      """;
+
+  private static final String FENCE_DOWN =
+      """
+      ;
+      SELECT set_config('enable_seqscan', current_setting('pigeonhole.seqscan'), true),
+             set_config('enable_hashjoin', current_setting('pigeonhole.hashjoin'), true),
+             set_config('enable_mergejoin', current_setting('pigeonhole.mergejoin'), true)
+      """;
+
+  // Numbers are base + position in the list, whatever order the rows are inserted in. Handlers of
+  // message p stand at first[p]..last[p] of the arrays behind. Arbiter: message_identity.
+  private static final String INSERT =
+      """
+      WITH base AS MATERIALIZED (
+        SELECT nextval('{message_seq}') AS seq, {now} AS now
+      ), fresh AS (
+        INSERT INTO {message} (seq, source, id, type, channel, transport, lane, ordering_key, key_hash,
+                               content, content_type, headers, content_hash, occurred_at, received_at, token)
+        SELECT (SELECT seq FROM base) + i.position, i.source, i.id, i.type, i.channel, i.transport,
+               i.lane, i.ordering_key, i.key_hash, i.content, i.content_type, i.headers,
+               i.content_hash, i.occurred_at, (SELECT now FROM base), ?
+        FROM unnest(?::int[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::int[], ?::text[],
+                    ?::bigint[], ?::bytea[], ?::text[], ?::bytea[], ?::bytea[], ?::timestamptz[])
+          AS i(position, source, id, type, channel, transport, lane, ordering_key,
+               key_hash, content, content_type, headers, content_hash, occurred_at)
+        ON CONFLICT (source, id) DO NOTHING
+        RETURNING seq, lane, key_hash
+      ), wanted AS MATERIALIZED (
+        SELECT f.seq, f.lane, f.key_hash, (?::int[])[n] AS handler, (?::int[])[n] AS key_id, %s AS due_at
+        FROM base CROSS JOIN fresh f
+        CROSS JOIN LATERAL generate_series((?::int[])[(f.seq - base.seq)::int + 1],
+                                           (?::int[])[(f.seq - base.seq)::int + 1]) AS n
+      ), ready AS (
+        INSERT INTO {delivery} (lane, handler, seq, key_id, key_hash)
+        SELECT lane, handler, seq, key_id, key_hash FROM wanted%s
+      )%s
+      SELECT (f.seq - base.seq)::int, f.seq FROM fresh f CROSS JOIN base
+      """;
+
+  private static final String INSERT_READY = INSERT.formatted("NULL::timestamptz", "", "");
+
+  private static final String INSERT_SOME_LATER =
+      INSERT.formatted(
+          """
+          (SELECT due FROM (SELECT (?::timestamptz[])[(f.seq - base.seq)::int + 1] AS due) AS d
+                     WHERE due > base.now)""",
+          " WHERE due_at IS NULL",
+          """
+          , waiting AS (
+            INSERT INTO {later} (lane, handler, seq, key_id, key_hash, due_at, reason)
+            SELECT lane, handler, seq, key_id, key_hash, due_at, 'not before'
+            FROM wanted WHERE due_at IS NOT NULL
+          )""");
+
+  // Index: message_identity. In order of seq, so that two repeats never lock crosswise.
+  private static final String LOCK_MESSAGES =
+      """
+      SELECT m.seq, m.source, m.id, m.lane, m.content_hash, m.received_at, m.token,
+             m.last_repeat_at IS NULL OR m.last_repeat_at < {now} - interval '1 second'
+      FROM unnest(?::text[], ?::text[]) AS i(source, id)
+      JOIN {message} m ON m.source = i.source AND m.id = i.id
+      ORDER BY m.seq
+      FOR UPDATE OF m
+      """;
+
+  // Index: delivery_pk, then receipt_pk as the arbiter.
+  private static final String COMPLETE_FRESH =
+      """
+      WITH gone AS (
+        DELETE FROM {delivery} d
+        USING unnest(?::int[], ?::int[], ?::bigint[], ?::int[], ?::int[])
+          AS i(lane, handler, seq, version, crashes)
+        WHERE d.lane = i.lane AND d.handler = i.handler AND d.seq = i.seq AND d.version = i.version
+        RETURNING d.seq, d.handler, d.key_id, d.failures, i.crashes, d.releases
+      ), done AS (
+        INSERT INTO {receipt} (seq, handler, key_id, completed_at, failures, crashes, releases)
+        SELECT seq, handler, key_id, {now}, failures, crashes, releases FROM gone
+        ON CONFLICT (seq, handler) DO NOTHING
+      )
+      SELECT handler, seq FROM gone
+      """;
+
+  // Index: later_pk.
+  private static final String COMPLETE_LATE =
+      """
+      WITH gone AS (
+        DELETE FROM {later} d
+        USING unnest(?::int[], ?::int[], ?::bigint[], ?::int[], ?::int[])
+          AS i(lane, handler, seq, version, crashes)
+        WHERE d.seq = i.seq AND d.handler = i.handler AND d.lane = i.lane AND d.version = i.version
+        RETURNING d.seq, d.handler, d.key_id, d.failures, i.crashes, d.releases
+      ), done AS (
+        INSERT INTO {receipt} (seq, handler, key_id, completed_at, failures, crashes, releases)
+        SELECT seq, handler, key_id, {now}, failures, crashes, releases FROM gone
+        ON CONFLICT (seq, handler) DO NOTHING
+      )
+      SELECT handler, seq FROM gone
+      """;
+
+  // Index: delivery_pk or later_pk.
+  private static final String TAKE =
+      """
+      DELETE FROM %s d
+      USING unnest(?::int[], ?::int[], ?::bigint[], ?::int[]) AS i(lane, handler, seq, version)
+      WHERE d.lane = i.lane AND d.handler = i.handler AND d.seq = i.seq AND d.version = i.version
+      RETURNING d.handler, d.seq
+      """;
+
+  private static final String TAKE_FRESH = TAKE.formatted("{delivery}");
+  private static final String TAKE_LATE = TAKE.formatted("{later}");
+
+  // Index: delivery_pk or later_pk.
+  private static final String LOCK_OPEN =
+      """
+      SELECT d.handler, d.seq
+      FROM unnest(?::int[], ?::int[], ?::bigint[], ?::int[]) AS i(lane, handler, seq, version)
+      JOIN %s d
+        ON d.lane = i.lane AND d.handler = i.handler AND d.seq = i.seq AND d.version = i.version
+      FOR UPDATE OF d%s
+      """;
+
+  // Index: delivery_pk, one range each.
+  private static final String FRESH =
+      """
+      SELECT d.seq, d.lane, d.handler, d.version, d.key_id, d.failures, d.crashes, d.releases,
+             d.key_hash, d.mark
+      FROM unnest(?::int[], ?::int[], ?::bigint[], ?::bigint[], ?::int[]) WITH ORDINALITY
+        AS r(lane, handler, beyond, up_to, most, n)
+      CROSS JOIN LATERAL (
+        SELECT * FROM {delivery} d
+        WHERE d.lane = r.lane AND d.handler = r.handler AND d.seq > r.beyond AND d.seq <= r.up_to
+        ORDER BY d.seq LIMIT r.most
+      ) AS d
+      ORDER BY r.n, d.seq
+      """;
+
+  // Index: later_due, from the start of each cell; one row more than asked for tells what is next.
+  private static final String DUE =
+      """
+      WITH clock AS MATERIALIZED (SELECT {now} AS now)
+      SELECT d.seq, d.lane, d.handler, d.version, d.key_id, d.failures, d.crashes, d.releases,
+             d.key_hash, d.mark, d.due_at, clock.now
+      FROM clock
+      CROSS JOIN unnest(?::int[], ?::int[], ?::int[]) AS r(lane, handler, most)
+      CROSS JOIN LATERAL (
+        SELECT * FROM {later} d
+        WHERE d.lane = r.lane AND d.handler = r.handler AND d.due_at IS NOT NULL
+        ORDER BY d.due_at, d.seq LIMIT r.most + 1
+      ) AS d
+      ORDER BY d.due_at, d.seq
+      """;
+
+  // Indexes: delivery_pk up to the highest number asked for in a cell, later_key, poison_key.
+  private static final String AHEAD =
+      """
+      SELECT d.seq, d.lane, d.handler, d.version, d.key_id, d.failures, d.crashes, d.releases,
+             d.key_hash, d.mark, 'd'
+      FROM unnest(?::int[], ?::int[], ?::bigint[]) AS c(lane, handler, top)
+      CROSS JOIN LATERAL (
+        SELECT * FROM {delivery} d
+        WHERE d.lane = c.lane AND d.handler = c.handler AND d.seq < c.top
+          AND d.key_hash = ANY (?::bigint[])
+        OFFSET 0
+      ) AS d
+      UNION ALL
+      SELECT d.seq, d.lane, d.handler, d.version, d.key_id, d.failures, d.crashes, d.releases,
+             d.key_hash, d.mark, 'l'
+      FROM unnest(?::int[], ?::int[], ?::bigint[], ?::bigint[]) AS k(lane, handler, key_hash, top)
+      CROSS JOIN LATERAL (
+        SELECT * FROM {later} d
+        WHERE d.handler = k.handler AND d.key_hash = k.key_hash AND d.seq < k.top AND d.lane = k.lane
+        OFFSET 0
+      ) AS d
+      UNION ALL
+      SELECT p.seq, k.lane, k.handler, 0, 0, 0, 0, 0, k.key_hash, 0, 'p'
+      FROM unnest(?::int[], ?::int[], ?::bigint[], ?::bigint[]) AS k(lane, handler, key_hash, top)
+      CROSS JOIN LATERAL (
+        SELECT p.seq FROM {poison} p
+        WHERE p.handler = k.handler AND p.key_hash = k.key_hash AND p.seq < k.top
+        ORDER BY p.seq LIMIT 1
+      ) AS p
+      """;
+
+  @Override
+  public boolean insertsInOneStatement() {
+    return true;
+  }
+
+  @Override
+  public Inserted insert(Session session, List<NewMessage> messages, long token)
+      throws SQLException {
+    boolean someLater = messages.stream().anyMatch(message -> message.notBefore() != null);
+    Handlers handlers = Handlers.of(messages);
+    // Positions in the order of insertion: two batches that share identities wait, never deadlock.
+    Integer[] order = Gate.inKeyOrder(messages);
+    Map<Integer, Long> fresh = new HashMap<>();
+    fenced(
+        session,
+        someLater ? INSERT_SOME_LATER : INSERT_READY,
+        params -> {
+          params.add(token);
+          params.array("int4", order);
+          params.array("text", column(messages, order, NewMessage::source));
+          params.array("text", column(messages, order, NewMessage::id));
+          params.array("text", column(messages, order, NewMessage::type));
+          params.array("text", column(messages, order, NewMessage::channel));
+          params.array("text", column(messages, order, NewMessage::transport));
+          params.array("int4", column(messages, order, NewMessage::lane));
+          params.array("text", column(messages, order, NewMessage::orderingKey));
+          params.array("int8", column(messages, order, NewMessage::keyHash));
+          params.array("bytea", bytes(messages, order, NewMessage::content));
+          params.array("text", column(messages, order, NewMessage::contentType));
+          params.array("bytea", bytes(messages, order, NewMessage::headers));
+          params.array("bytea", bytes(messages, order, NewMessage::contentHash));
+          params.array("text", column(messages, order, each -> text(each.occurredAt())));
+          params.array("int4", handlers.families());
+          params.array("int4", handlers.keyIds());
+          if (someLater) {
+            params.array(
+                "text",
+                messages.stream().map(each -> text(each.notBefore())).toArray(String[]::new));
+          }
+          params.array("int4", handlers.first());
+          params.array("int4", handlers.last());
+        },
+        row -> fresh.put(row.getInt(1), row.getLong(2)));
+    return new Inserted(fresh, Map.of());
+  }
+
+  private static @Nullable String text(@Nullable Instant time) {
+    return time == null ? null : time.toString();
+  }
+
+  private static @Nullable Object[] column(
+      List<NewMessage> messages, Integer[] order, Function<NewMessage, @Nullable Object> field) {
+    @Nullable Object[] values = new Object[order.length];
+    for (int i = 0; i < order.length; i++) {
+      values[i] = field.apply(messages.get(order[i]));
+    }
+    return values;
+  }
+
+  private static byte[][] bytes(
+      List<NewMessage> messages, Integer[] order, Function<NewMessage, byte @Nullable []> field) {
+    byte[][] values = new byte[order.length][];
+    for (int i = 0; i < order.length; i++) {
+      values[i] = field.apply(messages.get(order[i]));
+    }
+    return values;
+  }
+
+  /** The handlers of all messages in one row of numbers, with each message's part of it. */
+  private record Handlers(Integer[] first, Integer[] last, Integer[] families, Integer[] keyIds) {
+
+    static Handlers of(List<NewMessage> messages) {
+      List<HandlerId> all = new ArrayList<>();
+      Integer[] first = new Integer[messages.size()];
+      Integer[] last = new Integer[messages.size()];
+      for (int i = 0; i < first.length; i++) {
+        first[i] = all.size() + 1;
+        all.addAll(messages.get(i).handlers());
+        last[i] = all.size();
+      }
+      return new Handlers(
+          first,
+          last,
+          all.stream().map(HandlerId::family).toArray(Integer[]::new),
+          all.stream().map(HandlerId::keyId).toArray(Integer[]::new));
+    }
+  }
+
+  @Override
+  public List<Known> lock(Session session, List<MessageRef> identities) throws SQLException {
+    return fenced(
+        session,
+        LOCK_MESSAGES,
+        params -> {
+          params.array("text", identities.stream().map(MessageRef::source).toArray(String[]::new));
+          params.array("text", identities.stream().map(MessageRef::id).toArray(String[]::new));
+        },
+        row ->
+            new Known(
+                row.getLong(1),
+                new MessageRef(row.getString(2), row.getString(3)),
+                row.getInt(4),
+                row.getBytes(5),
+                session.time(row, 6),
+                row.getLong(7),
+                row.getBoolean(8)));
+  }
+
+  @Override
+  public <T> List<T> guarded(Session session, String statement, Session.Mapper<T> mapper)
+      throws SQLException {
+    return fenced(session, statement, params -> {}, mapper);
+  }
+
+  @Override
+  public <T> List<T> bySeqs(
+      Session session, String template, Collection<Long> seqs, Session.Mapper<T> mapper)
+      throws SQLException {
+    return fenced(
+        session,
+        template.replace(":seqs", "= ANY (?::bigint[])"),
+        params -> params.array("int8", seqs.toArray(Long[]::new)),
+        mapper);
+  }
+
+  @Override
+  public boolean completesInOneStatement() {
+    return true;
+  }
+
+  @Override
+  public Set<Delivery> complete(Session session, List<Delivery> deliveries) throws SQLException {
+    Named named = new Named(deliveries);
+    for (boolean late : new boolean[] {false, true}) {
+      List<Delivery> part = named.part(late);
+      if (!part.isEmpty()) {
+        fenced(
+            session,
+            late ? COMPLETE_LATE : COMPLETE_FRESH,
+            params -> {
+              bindNames(params, part);
+              params.array("int4", part.stream().map(Delivery::crashes).toArray(Integer[]::new));
+            },
+            row -> named.hit(late, row.getInt(1), row.getLong(2)));
+      }
+    }
+    return named.hits();
+  }
+
+  @Override
+  public Set<Delivery> take(Session session, List<Delivery> deliveries) throws SQLException {
+    return named(session, deliveries, TAKE_FRESH, TAKE_LATE);
+  }
+
+  @Override
+  public Set<Delivery> lock(Session session, List<Delivery> deliveries, boolean skipLocked)
+      throws SQLException {
+    String skip = skipLocked ? " SKIP LOCKED" : "";
+    return named(
+        session,
+        deliveries,
+        LOCK_OPEN.formatted("{delivery}", skip),
+        LOCK_OPEN.formatted("{later}", skip));
+  }
+
+  private static Set<Delivery> named(
+      Session session, List<Delivery> deliveries, String ofFresh, String ofLate)
+      throws SQLException {
+    Named named = new Named(deliveries);
+    for (boolean late : new boolean[] {false, true}) {
+      List<Delivery> part = named.part(late);
+      if (!part.isEmpty()) {
+        fenced(
+            session,
+            late ? ofLate : ofFresh,
+            params -> bindNames(params, part),
+            row -> named.hit(late, row.getInt(1), row.getLong(2)));
+      }
+    }
+    return named.hits();
+  }
+
+  private static void bindNames(Params params, List<Delivery> part) throws SQLException {
+    params.array("int4", part.stream().map(each -> each.cell().lane()).toArray(Integer[]::new));
+    params.array("int4", part.stream().map(each -> each.cell().handler()).toArray(Integer[]::new));
+    params.array("int8", part.stream().map(Delivery::seq).toArray(Long[]::new));
+    params.array("int4", part.stream().map(Delivery::version).toArray(Integer[]::new));
+  }
+
+  @Override
+  public List<Delivery> fresh(Session session, List<Range> ranges) throws SQLException {
+    return fenced(
+        session,
+        FRESH,
+        params -> {
+          bindCells(params, ranges.stream().map(Range::cell).toList());
+          params.array("int8", ranges.stream().map(Range::after).toArray(Long[]::new));
+          params.array("int8", ranges.stream().map(Range::upTo).toArray(Long[]::new));
+          params.array("int4", ranges.stream().map(Range::limit).toArray(Integer[]::new));
+        },
+        row -> Session.delivery(row, false));
+  }
+
+  private static void bindCells(Params params, List<Cell> cells) throws SQLException {
+    params.array("int4", cells.stream().map(Cell::lane).toArray(Integer[]::new));
+    params.array("int4", cells.stream().map(Cell::handler).toArray(Integer[]::new));
+  }
+
+  @Override
+  public DueRead due(Session session, List<CellLimit> cells) throws SQLException {
+    DueRows due = new DueRows(cells);
+    fenced(
+        session,
+        DUE,
+        params -> {
+          bindCells(params, cells.stream().map(CellLimit::cell).toList());
+          params.array("int4", cells.stream().map(CellLimit::limit).toArray(Integer[]::new));
+        },
+        row -> due.add(row, session));
+    return due.read();
+  }
+
+  @Override
+  public AheadRead ahead(Session session, List<Ahead> rows) throws SQLException {
+    AheadRows ahead = new AheadRows(rows);
+    List<Map.Entry<Cell, Long>> cells = List.copyOf(ahead.tops().entrySet());
+    List<Ahead> keys = ahead.highestOfKeys();
+    Long[] hashes = keys.stream().map(Ahead::keyHash).distinct().toArray(Long[]::new);
+    fenced(
+        session,
+        AHEAD,
+        params -> {
+          bindCells(params, cells.stream().map(Map.Entry::getKey).toList());
+          params.array("int8", cells.stream().map(Map.Entry::getValue).toArray(Long[]::new));
+          params.array("int8", hashes);
+          bindKeys(params, keys);
+          bindKeys(params, keys);
+        },
+        ahead::add);
+    return ahead.read();
+  }
+
+  private static void bindKeys(Params params, List<Ahead> keys) throws SQLException {
+    bindCells(params, keys.stream().map(Ahead::cell).toList());
+    params.array("int8", keys.stream().map(Ahead::keyHash).toArray(Long[]::new));
+    params.array("int8", keys.stream().map(Ahead::seq).toArray(Long[]::new));
+  }
+
+  /** A server in an aborted transaction refuses the settling statement itself. */
+  @Override
+  public Canary canary(Session session) {
+    return () -> true;
+  }
+
+  static <T> List<T> fenced(
+      Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)
+      throws SQLException {
+    String text =
+        session.foreign
+            ? FENCE_IN_FOREIGN_TRANSACTION + session.sql(statement) + FENCE_DOWN
+            : FENCE.formatted(Session.LIMIT.toMillis(), session.lockWait.millis)
+                + session.sql(statement);
+    return session.queryNth(text, 1, bind, mapper);
+  }
+}

@@ -1,0 +1,251 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.Delivery;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.SQLWarning;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One connection with what every statement on it needs: names, clock, time limits. Not for sharing
+ * between threads.
+ */
+final class Session {
+
+  /** Makes something of one row. */
+  @FunctionalInterface
+  interface Mapper<T> {
+    T map(ResultSet row) throws SQLException;
+  }
+
+  /** No statement of ours runs longer. */
+  static final Duration LIMIT = Duration.ofSeconds(30);
+
+  /** How long a statement waits for somebody else's row. */
+  enum LockWait {
+    /** In a batch: the others should not wait for one. */
+    SHORT(250),
+    NORMAL(5_000);
+
+    final int millis;
+
+    LockWait(int millis) {
+      this.millis = millis;
+    }
+  }
+
+  /** The columns of an open delivery, in the order that {@link #delivery} reads them. */
+  static final String DELIVERY =
+      "seq, lane, handler, version, key_id, failures, crashes, releases, key_hash, mark";
+
+  private static final int ROWS_PER_INSERT = 2000;
+  private static final String REPLICATION_DOUBT = "01000";
+
+  final Connection connection;
+  final Dialect dialect;
+  final Tables tables;
+
+  /** Whether the transaction belongs to somebody else: its settings must be left as they are. */
+  final boolean foreign;
+
+  final LockWait lockWait;
+
+  /** Whether each statement commits itself: then a driver's cancel could hit the commit. */
+  final boolean committing;
+
+  private final @Nullable InstantSource clock;
+  private boolean replicationDoubt;
+
+  Session(
+      Connection connection,
+      Dialect dialect,
+      Tables tables,
+      @Nullable InstantSource clock,
+      boolean foreign,
+      boolean committing,
+      LockWait lockWait) {
+    this.connection = connection;
+    this.dialect = dialect;
+    this.tables = tables;
+    this.clock = clock;
+    this.foreign = foreign;
+    this.committing = committing;
+    this.lockWait = lockWait;
+  }
+
+  /** The statement with real table names and the clock in it. */
+  String sql(String template) {
+    String named = tables.sql(template);
+    return named.contains("{now}") ? named.replace("{now}", nowExpression()) : named;
+  }
+
+  private String nowExpression() {
+    return clock == null ? dialect.now() : dialect.literal(clock.instant());
+  }
+
+  /** The time by the clock that due times are compared with. */
+  Instant now() throws SQLException {
+    return one("SELECT {now}", params -> {}, row -> time(row, 1)).orElseThrow();
+  }
+
+  long nextValue(String sequence) throws SQLException {
+    return one("SELECT " + dialect.nextValue(sql(sequence)), params -> {}, row -> row.getLong(1))
+        .orElseThrow();
+  }
+
+  <T> List<T> query(String template, Bind bind, Mapper<T> mapper) throws SQLException {
+    return queryNth(template, 0, bind, mapper);
+  }
+
+  /** Reads the result that comes after so many others of the same call. */
+  <T> List<T> queryNth(String template, int skip, Bind bind, Mapper<T> mapper) throws SQLException {
+    try (PreparedStatement statement = prepare(template)) {
+      bind.bind(new Params(dialect, statement));
+      boolean rows = statement.execute();
+      for (int i = 0; i < skip; i++) {
+        rows = statement.getMoreResults();
+      }
+      List<T> answer = new ArrayList<>();
+      if (rows) {
+        try (ResultSet result = statement.getResultSet()) {
+          while (result.next()) {
+            answer.add(mapper.map(result));
+          }
+        }
+      }
+      notice(statement.getWarnings());
+      return answer;
+    }
+  }
+
+  <T> Optional<T> one(String template, Bind bind, Mapper<T> mapper) throws SQLException {
+    return query(template, bind, mapper).stream().findFirst();
+  }
+
+  int update(String template, Bind bind) throws SQLException {
+    try (PreparedStatement statement = prepare(template)) {
+      bind.bind(new Params(dialect, statement));
+      int count = statement.executeUpdate();
+      notice(statement.getWarnings());
+      return count;
+    }
+  }
+
+  /** Runs the statement once per row; the counts are exact only where the driver says so. */
+  <R> int[] batch(String template, List<R> rows, Params.Binder<R> binder) throws SQLException {
+    if (rows.isEmpty()) {
+      return new int[0];
+    }
+    try (PreparedStatement statement = prepare(template)) {
+      Params params = new Params(dialect, statement);
+      for (R row : rows) {
+        params.rewind();
+        binder.bind(params, row);
+        statement.addBatch();
+      }
+      return statement.executeBatch();
+    }
+  }
+
+  /**
+   * Inserts rows with as few statements as possible.
+   *
+   * @param insert up to and including VALUES
+   * @param row the placeholders of one row, in parentheses
+   */
+  <R> void insert(String insert, String row, List<R> rows, Params.Binder<R> binder)
+      throws SQLException {
+    insert(insert, row, "", rows, binder);
+  }
+
+  /**
+   * The same with something behind the rows.
+   *
+   * @param tail the end of the statement
+   */
+  <R> void insert(String insert, String row, String tail, List<R> rows, Params.Binder<R> binder)
+      throws SQLException {
+    for (List<R> chunk : Lists.chunks(rows, ROWS_PER_INSERT)) {
+      update(
+          sql(insert) + repeat(sql(row), chunk.size()) + tail,
+          params -> {
+            for (R each : chunk) {
+              binder.bind(params, each);
+            }
+          });
+    }
+  }
+
+  /** The same for rows whose key may be there already; those are left alone. */
+  <R> void insertIfAbsent(
+      String insert, String key, String row, List<R> rows, Params.Binder<R> binder)
+      throws SQLException {
+    dialect.insertIfAbsent(this, insert, key, row, rows, binder);
+  }
+
+  static String repeat(String row, int times) {
+    return (row + ", ").repeat(times - 1) + row;
+  }
+
+  private PreparedStatement prepare(String template) throws SQLException {
+    PreparedStatement statement = connection.prepareStatement(sql(template));
+    if (!committing) {
+      statement.setQueryTimeout((int) LIMIT.toSeconds());
+    }
+    return statement;
+  }
+
+  /** PostgreSQL only warns when it gave up waiting for a synchronous standby. */
+  void notice(@Nullable SQLWarning first) {
+    for (SQLWarning warning = first; warning != null; warning = warning.getNextWarning()) {
+      replicationDoubt |= REPLICATION_DOUBT.equals(warning.getSQLState());
+    }
+  }
+
+  boolean replicationDoubt() {
+    return replicationDoubt;
+  }
+
+  Instant time(ResultSet row, int index) throws SQLException {
+    Instant time = dialect.read(row, index);
+    if (time == null) {
+      throw new SQLException("Column " + index + " holds no time", "22004");
+    }
+    return time;
+  }
+
+  /** Reads the columns of {@link #DELIVERY}, from the first one on. */
+  static Delivery delivery(ResultSet row, boolean late) throws SQLException {
+    return new Delivery(
+        new Cell(row.getInt(2), row.getInt(3)),
+        row.getLong(1),
+        row.getInt(4),
+        row.getInt(5),
+        row.getInt(6),
+        row.getInt(7),
+        row.getInt(8),
+        longOrNull(row, 9),
+        row.getLong(10),
+        late);
+  }
+
+  static @Nullable Long longOrNull(ResultSet row, int index) throws SQLException {
+    long value = row.getLong(index);
+    return row.wasNull() ? null : value;
+  }
+
+  /** Binds the values of a statement. */
+  @FunctionalInterface
+  interface Bind {
+    void bind(Params params) throws SQLException;
+  }
+}

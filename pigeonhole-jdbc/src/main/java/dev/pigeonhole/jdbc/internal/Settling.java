@@ -1,0 +1,340 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.Failure;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.Settlement;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Ends attempts. Every ending is the same two steps: take the open row away at its version, which
+ * only the first to name it can, and put down what it becomes. Both are in one commit, so nobody
+ * ever sees a delivery in two places or in none.
+ *
+ * <p>Counters come from the delivery as it was read: at the same version only marks can have
+ * changed since, and an attempt that came back undoes its lone mark.
+ */
+final class Settling {
+
+  private static final int SLOTS = 10;
+  private static final Duration LONGEST_DELAY = Duration.ofDays(36_500);
+
+  // Index: poison_key. Waits for an operator who is just retrying the head, see block().
+  private static final String LOCK_HEAD =
+      """
+      SELECT seq FROM {poison}
+      WHERE handler = ? AND key_hash = ? AND seq < ?
+      ORDER BY seq LIMIT 1
+      FOR UPDATE
+      """;
+
+  // Index: failure_pk.
+  private static final String LAST_NUMBERS =
+      """
+      SELECT seq, handler, max(number) FROM {failure}
+      WHERE seq :seqs
+      GROUP BY seq, handler
+      """;
+
+  private final Statements statements;
+
+  Settling(Statements statements) {
+    this.statements = statements;
+  }
+
+  /** Settles what is still there at its version and answers it. */
+  Set<Delivery> settle(Session session, List<Settlement> settlements) throws SQLException {
+    Map<Delivery, Outcome> outcomes = new LinkedHashMap<>();
+    settlements.forEach(each -> outcomes.putIfAbsent(each.delivery(), each.outcome()));
+    Set<Delivery> blocked = stillBlocked(session, outcomes);
+    Set<Delivery> taken = statements.take(session, List.copyOf(outcomes.keySet()));
+
+    List<Delivery> completed = new ArrayList<>();
+    List<Delivery> released = new ArrayList<>();
+    List<Waiting> waiting = new ArrayList<>();
+    List<Failed> failed = new ArrayList<>();
+    List<Failed> poisoned = new ArrayList<>();
+    for (Delivery each : taken) {
+      Outcome outcome = outcomes.get(each);
+      if (outcome instanceof Outcome.Completed) {
+        completed.add(each);
+      } else if (outcome instanceof Outcome.RetryAfter retry) {
+        waiting.add(
+            new Waiting(each, each.failures() + 1, 0, each.releases(), retry.delay(), "retry"));
+        failed.add(new Failed(each, retry.failure(), each.failures() + 1));
+      } else if (outcome instanceof Outcome.LaterUncounted later) {
+        waiting.add(Waiting.as(each, later.delay(), "later"));
+      } else if (outcome instanceof Outcome.Blocked) {
+        boolean still = blocked.contains(each);
+        waiting.add(Waiting.as(each, still ? null : Duration.ZERO, still ? "blocked" : "later"));
+      } else if (outcome instanceof Outcome.Poisoned poison) {
+        Failed end =
+            new Failed(each, poison.failure(), each.failures() + (poison.counted() ? 1 : 0));
+        poisoned.add(end);
+        failed.add(end);
+      } else if (outcome instanceof Outcome.Released) {
+        if (each.late()) {
+          waiting.add(
+              new Waiting(
+                  each,
+                  each.failures(),
+                  each.crashes(),
+                  each.releases() + 1,
+                  Duration.ZERO,
+                  "released"));
+        } else {
+          released.add(each);
+        }
+      }
+    }
+    receipts(session, completed);
+    release(session, released);
+    wait(session, waiting);
+    poison(session, poisoned);
+    record(session, failed);
+    return taken;
+  }
+
+  /**
+   * What a row becomes in {@code later}.
+   *
+   * @param delay null waits for a release
+   */
+  private record Waiting(
+      Delivery delivery,
+      int failures,
+      int crashes,
+      int releases,
+      @Nullable Duration delay,
+      String reason) {
+
+    static Waiting as(Delivery delivery, @Nullable Duration delay, String reason) {
+      return new Waiting(
+          delivery, delivery.failures(), delivery.crashes(), delivery.releases(), delay, reason);
+    }
+  }
+
+  /**
+   * A failure and the count it led to.
+   *
+   * @param failures the delivery's failures from now on
+   */
+  record Failed(Delivery delivery, Failure failure, int failures) {}
+
+  /**
+   * A row that is to be blocked may have lost its poisoned head since the engine looked: an
+   * operator retried it and released everything that stood blocked at that moment. Whoever comes
+   * first holds the head's row: then the operator waits and finds ours, or we wait and find no
+   * head, and the row becomes due at once instead of waiting for ever.
+   */
+  private Set<Delivery> stillBlocked(Session session, Map<Delivery, Outcome> outcomes)
+      throws SQLException {
+    Set<Delivery> blocked = new LinkedHashSet<>();
+    List<Delivery> candidates =
+        outcomes.entrySet().stream()
+            .filter(each -> each.getValue() instanceof Outcome.Blocked)
+            .map(Map.Entry::getKey)
+            .sorted(Named.ORDER)
+            .toList();
+    Set<List<Long>> headed = new LinkedHashSet<>();
+    for (Delivery each : candidates) {
+      Long keyHash = each.keyHash();
+      if (keyHash == null) {
+        blocked.add(each);
+        continue;
+      }
+      // In ascending order: a head of an earlier row of the key is one of this row, too.
+      List<Long> key = List.of((long) each.cell().handler(), keyHash);
+      if (headed.contains(key) || lockHead(session, each, keyHash)) {
+        headed.add(key);
+        blocked.add(each);
+      }
+    }
+    return blocked;
+  }
+
+  private static boolean lockHead(Session session, Delivery delivery, long keyHash)
+      throws SQLException {
+    return session
+        .one(
+            LOCK_HEAD,
+            params -> params.add(delivery.cell().handler()).add(keyHash).add(delivery.seq()),
+            row -> row.getLong(1))
+        .isPresent();
+  }
+
+  void receipts(Session session, List<Delivery> completed) throws SQLException {
+    session.insertIfAbsent(
+        """
+        INSERT INTO {receipt} (seq, handler, key_id, failures, crashes, releases, completed_at)
+        VALUES\s""",
+        "seq, handler",
+        "(?, ?, ?, ?, ?, ?, {now})",
+        completed,
+        (params, each) ->
+            params
+                .add(each.seq())
+                .add(each.cell().handler())
+                .add(each.keyId())
+                .add(each.failures())
+                .add(each.crashes())
+                .add(each.releases()));
+  }
+
+  private static void release(Session session, List<Delivery> released) throws SQLException {
+    session.insert(
+        """
+        INSERT INTO {delivery} (lane, handler, seq, version, key_id, failures, crashes, releases, key_hash)
+        VALUES\s""",
+        "(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        released,
+        (params, each) ->
+            params
+                .add(each.cell().lane())
+                .add(each.cell().handler())
+                .add(each.seq())
+                .add(each.version() + 1)
+                .add(each.keyId())
+                .add(each.failures())
+                .add(each.crashes())
+                .add(each.releases() + 1)
+                .add(each.keyHash()));
+  }
+
+  private static void wait(Session session, List<Waiting> waiting) throws SQLException {
+    String insert =
+        """
+        INSERT INTO {later} (lane, handler, seq, version, key_id, failures, crashes, releases, key_hash,
+                             reason, due_at)
+        VALUES\s""";
+    String columns = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ";
+    String due = session.dialect.plusMicros("{now}", "?");
+    session.insert(
+        insert,
+        columns + due + ")",
+        waiting.stream().filter(each -> each.delay() != null).toList(),
+        (params, each) -> bind(params, each).add(micros(each.delay())));
+    session.insert(
+        insert,
+        columns + "NULL)",
+        waiting.stream().filter(each -> each.delay() == null).toList(),
+        Settling::bind);
+  }
+
+  private static Params bind(Params params, Waiting each) throws SQLException {
+    return params
+        .add(each.delivery().cell().lane())
+        .add(each.delivery().cell().handler())
+        .add(each.delivery().seq())
+        .add(each.delivery().version() + 1)
+        .add(each.delivery().keyId())
+        .add(each.failures())
+        .add(each.crashes())
+        .add(each.releases())
+        .add(each.delivery().keyHash())
+        .add(each.reason());
+  }
+
+  private static long micros(@Nullable Duration delay) {
+    Duration bounded = delay == null || delay.isNegative() ? Duration.ZERO : delay;
+    if (bounded.compareTo(LONGEST_DELAY) > 0) {
+      bounded = LONGEST_DELAY;
+    }
+    return bounded.toNanos() / 1000;
+  }
+
+  private static void poison(Session session, List<Failed> poisoned) throws SQLException {
+    session.insert(
+        """
+        INSERT INTO {poison} (lane, handler, seq, version, key_id, failures, crashes, releases, key_hash,
+                              error_code, error_type, error_text, stack, fingerprint, failed_at, poisoned_at)
+        VALUES\s""",
+        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})",
+        poisoned,
+        (params, each) ->
+            bind(
+                params
+                    .add(each.delivery().cell().lane())
+                    .add(each.delivery().cell().handler())
+                    .add(each.delivery().seq())
+                    .add(each.delivery().version() + 1)
+                    .add(each.delivery().keyId())
+                    .add(each.failures())
+                    .add(each.delivery().crashes())
+                    .add(each.delivery().releases())
+                    .add(each.delivery().keyHash()),
+                each.failure()));
+  }
+
+  private static Params bind(Params params, Failure failure) throws SQLException {
+    return params
+        .add(failure.code().text())
+        .add(storable(failure.type()))
+        .add(storable(failure.message()))
+        .add(storable(failure.stack()))
+        .add(storable(failure.fingerprint()))
+        .add(failure.at());
+  }
+
+  /** Failures come escaped; a NUL that slipped through must not make one unsavable. */
+  private static String storable(String text) {
+    return text.indexOf('\0') < 0 ? text : text.replace("\0", "\\0");
+  }
+
+  /** Keeps the newest failures: the n-th stands in slot n mod 10 and replaces the one before. */
+  private void record(Session session, List<Failed> failed) throws SQLException {
+    if (failed.isEmpty()) {
+      return;
+    }
+    Map<List<Long>, Integer> last = new HashMap<>();
+    statements.bySeqs(
+        session,
+        LAST_NUMBERS,
+        failed.stream().map(each -> each.delivery().seq()).toList(),
+        row -> last.put(List.of(row.getLong(1), row.getLong(2)), row.getInt(3)));
+    record Numbered(Failed failed, int number) {}
+    List<Numbered> numbered =
+        failed.stream()
+            .sorted(Comparator.comparing(Failed::delivery, Named.ORDER))
+            .map(
+                each -> {
+                  Delivery delivery = each.delivery();
+                  List<Long> key = List.of(delivery.seq(), (long) delivery.cell().handler());
+                  return new Numbered(each, last.getOrDefault(key, 0) + 1);
+                })
+            .toList();
+    session.batch(
+        "DELETE FROM {failure} WHERE seq = ? AND handler = ? AND slot = ?",
+        numbered.stream().filter(each -> each.number() >= SLOTS).toList(),
+        (params, each) ->
+            params
+                .add(each.failed().delivery().seq())
+                .add(each.failed().delivery().cell().handler())
+                .add(each.number() % SLOTS));
+    session.insert(
+        """
+        INSERT INTO {failure} (seq, handler, number, slot, error_code, error_type, error_text, stack,
+                               fingerprint, failed_at)
+        VALUES\s""",
+        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        numbered,
+        (params, each) ->
+            bind(
+                params
+                    .add(each.failed().delivery().seq())
+                    .add(each.failed().delivery().cell().handler())
+                    .add(each.number())
+                    .add(each.number() % SLOTS),
+                each.failed().failure()));
+  }
+}

@@ -1,0 +1,95 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.store.Ahead;
+import dev.pigeonhole.store.AheadRead;
+import dev.pigeonhole.store.CellLimit;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DueRead;
+import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.Range;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** The statements whose shape decides speed and safety, one implementation per database. */
+interface Statements {
+
+  /**
+   * A message row that was there before, locked by this transaction.
+   *
+   * @param token who stored it, see {@link Gate}
+   * @param stale whether its counter of repeats was last written more than a second ago
+   */
+  record Known(
+      long seq,
+      MessageRef ref,
+      int lane,
+      byte[] contentHash,
+      Instant receivedAt,
+      long token,
+      boolean stale) {}
+
+  /**
+   * What an insert of messages found.
+   *
+   * @param fresh position in the list → number, for those that are new
+   * @param known position in the list → row, for those that were there, if the statement tells
+   */
+  record Inserted(Map<Integer, Long> fresh, Map<Integer, Known> known) {}
+
+  /** Whether {@link #insert} does all for new messages in one statement that may commit itself. */
+  boolean insertsInOneStatement();
+
+  /**
+   * Inserts messages of different identities that are not there yet, with their deliveries, numbers
+   * in the order of the list.
+   */
+  Inserted insert(Session session, List<NewMessage> messages, long token) throws SQLException;
+
+  /** Locks the rows of these identities; one that is gone is missing from the answer. */
+  List<Known> lock(Session session, List<MessageRef> identities) throws SQLException;
+
+  /** Runs a statement that looks rows up by key, protected against a stale plan if need be. */
+  <T> List<T> guarded(Session session, String statement, Session.Mapper<T> mapper)
+      throws SQLException;
+
+  /**
+   * Looks rows up by these numbers: {@code :seqs} in the template becomes the comparison that
+   * follows a column.
+   */
+  <T> List<T> bySeqs(
+      Session session, String template, Collection<Long> seqs, Session.Mapper<T> mapper)
+      throws SQLException;
+
+  /** Whether {@link #complete} is one statement that may commit itself. */
+  boolean completesInOneStatement();
+
+  /** Removes open rows at their versions and leaves receipts; answers which were there. */
+  Set<Delivery> complete(Session session, List<Delivery> deliveries) throws SQLException;
+
+  /** Removes open rows at their versions; answers which were there. */
+  Set<Delivery> take(Session session, List<Delivery> deliveries) throws SQLException;
+
+  /** Locks open rows at their versions; answers which are there (and free, when skipping). */
+  Set<Delivery> lock(Session session, List<Delivery> deliveries, boolean skipLocked)
+      throws SQLException;
+
+  List<Delivery> fresh(Session session, List<Range> ranges) throws SQLException;
+
+  DueRead due(Session session, List<CellLimit> cells) throws SQLException;
+
+  AheadRead ahead(Session session, List<Ahead> rows) throws SQLException;
+
+  /** Proves at the end of a unit that the transaction is still the one it began with. */
+  Canary canary(Session session) throws SQLException;
+
+  /** See {@link #canary}. */
+  @FunctionalInterface
+  interface Canary {
+    boolean alive() throws SQLException;
+  }
+}

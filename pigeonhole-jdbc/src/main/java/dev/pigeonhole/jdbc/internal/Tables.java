@@ -1,0 +1,128 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ConfigurationException.Problem;
+import dev.pigeonhole.ErrorCode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The names of one inbox's tables. Schema and prefix are the only text from outside that ever
+ * becomes part of a statement, so they are checked here and always quoted.
+ */
+public final class Tables {
+
+  /** Every table, in the order of the schema scripts. */
+  public static final List<String> ALL =
+      List.of(
+          "inbox",
+          "message",
+          "delivery",
+          "later",
+          "receipt",
+          "poison",
+          "failure",
+          "handler",
+          "node",
+          "lane",
+          "conflict",
+          "audit",
+          "schema_history");
+
+  public static final List<String> SEQUENCES = List.of("message_seq", "node_seq");
+
+  private static final Pattern PLAIN = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
+  private static final Pattern PLACEHOLDER = Pattern.compile("\\{(prefix|name)}(\\w+)|\\{(\\w+)}");
+  private static final int LONGEST_NAME = 63;
+  private static final int LONGEST_SUFFIX = 22;
+  private static final int LONGEST_PREFIX = LONGEST_NAME - LONGEST_SUFFIX;
+
+  private final char quote;
+  private final @Nullable String schema;
+  private final String prefix;
+  private final Map<String, String> resolved = new ConcurrentHashMap<>();
+
+  public Tables(char quote, @Nullable String schema, String prefix) {
+    this.quote = quote;
+    this.schema = schema;
+    this.prefix = prefix;
+  }
+
+  /** Refuses a schema or prefix that could be more, or less, than a name. */
+  public static void check(@Nullable String schema, String prefix) {
+    List<Problem> problems = new ArrayList<>();
+    checkName("prefix", prefix, LONGEST_PREFIX, problems);
+    if (schema != null) {
+      checkName("schema", schema, LONGEST_NAME, problems);
+    }
+    if (!problems.isEmpty()) {
+      throw new ConfigurationException(problems);
+    }
+  }
+
+  private static void checkName(String what, String value, int longest, List<Problem> problems) {
+    if (!PLAIN.matcher(value).matches()) {
+      problems.add(
+          new Problem(
+              ErrorCode.IDENTIFIER_INVALID,
+              "The %s '%s' is not a plain name. Use letters, digits and underscores, and start with a letter or an underscore."
+                  .formatted(what, value)));
+    } else if (value.length() > longest) {
+      problems.add(
+          new Problem(
+              ErrorCode.IDENTIFIER_TOO_LONG,
+              "The %s '%s' has %d characters, at most %d are possible: databases cut longer table names silently."
+                  .formatted(what, value, value.length(), longest)));
+    }
+  }
+
+  /**
+   * Replaces {@code {message}}, and in schema scripts {@code {prefix}message}, by real names.
+   * Answers are kept, so a template must be a constant; text that is built per call is put together
+   * from resolved parts.
+   */
+  public String sql(String template) {
+    if (template.indexOf('{') < 0) {
+      return template;
+    }
+    return resolved.computeIfAbsent(template, this::resolve);
+  }
+
+  private String resolve(String template) {
+    Matcher placeholder = PLACEHOLDER.matcher(template);
+    return placeholder.replaceAll(
+        found -> {
+          if (found.group(3) != null) {
+            String name = found.group(3);
+            return Matcher.quoteReplacement(
+                ALL.contains(name) || SEQUENCES.contains(name) ? qualified(name) : found.group());
+          }
+          return Matcher.quoteReplacement(
+              found.group(1).equals("prefix") ? qualified(found.group(2)) : bare(found.group(2)));
+        });
+  }
+
+  /** The quoted name with its schema. */
+  public String qualified(String name) {
+    return schema == null ? bare(name) : quote + schema + quote + '.' + bare(name);
+  }
+
+  private String bare(String name) {
+    return quote + prefix + name + quote;
+  }
+
+  /** The name as catalogues show it. */
+  public String plain(String name) {
+    return prefix + name;
+  }
+
+  /** The schema that holds the tables, if known. */
+  public @Nullable String schema() {
+    return schema;
+  }
+}

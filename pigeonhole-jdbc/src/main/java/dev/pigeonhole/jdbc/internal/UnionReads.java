@@ -1,0 +1,140 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.store.Ahead;
+import dev.pigeonhole.store.AheadRead;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.CellLimit;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DueRead;
+import dev.pigeonhole.store.Range;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/**
+ * Many ranges in one read for databases without LATERAL: the union of one parenthesised select per
+ * range. All values are numbers, so they stand in the text.
+ */
+final class UnionReads {
+
+  private static final int RANGES_PER_STATEMENT = 128;
+
+  // Index: delivery_pk.
+  private static final String FRESH =
+      """
+      (SELECT seq, lane, handler, version, key_id, failures, crashes, releases, key_hash, mark
+       FROM {delivery}
+       WHERE lane = %d AND handler = %d AND seq > %d AND seq <= %d ORDER BY seq LIMIT %d)
+      """;
+
+  // Index: later_due; one row more than asked for tells what is next.
+  private static final String DUE =
+      """
+      (SELECT seq, lane, handler, version, key_id, failures, crashes, releases, key_hash, mark, due_at, {now}
+       FROM {later}
+       WHERE lane = %d AND handler = %d AND due_at IS NOT NULL ORDER BY due_at, seq LIMIT %d)
+      """;
+
+  // Index: delivery_pk.
+  private static final String AHEAD_FRESH =
+      """
+      (SELECT seq, lane, handler, version, key_id, failures, crashes, releases, key_hash, mark, 'd'
+       FROM {delivery}
+       WHERE lane = %d AND handler = %d AND seq < %d AND key_hash IN (%s))
+      """;
+
+  // Index: later_key.
+  private static final String AHEAD_LATE =
+      """
+      (SELECT seq, lane, handler, version, key_id, failures, crashes, releases, key_hash, mark, 'l'
+       FROM {later}
+       WHERE handler = %d AND key_hash = %d AND seq < %d AND lane = %d)
+      """;
+
+  // Index: poison_key.
+  private static final String AHEAD_POISON =
+      """
+      (SELECT seq, lane, handler, 0, 0, 0, 0, 0, key_hash, 0, 'p'
+       FROM {poison}
+       WHERE handler = %d AND key_hash = %d AND seq < %d ORDER BY seq LIMIT 1)
+      """;
+
+  private UnionReads() {}
+
+  static List<Delivery> fresh(Session session, List<Range> ranges) throws SQLException {
+    String each = session.sql(FRESH);
+    List<Delivery> rows = new ArrayList<>();
+    for (List<Range> part : Lists.chunks(ranges, RANGES_PER_STATEMENT)) {
+      rows.addAll(
+          session.query(
+              union(
+                  part.stream()
+                      .map(
+                          range ->
+                              each.formatted(
+                                  range.cell().lane(),
+                                  range.cell().handler(),
+                                  range.after(),
+                                  range.upTo(),
+                                  range.limit()))
+                      .toList()),
+              params -> {},
+              row -> Session.delivery(row, false)));
+    }
+    rows.sort(
+        Comparator.comparing(
+                Delivery::cell, Comparator.comparing(Cell::handler).thenComparing(Cell::lane))
+            .thenComparing(Delivery::seq));
+    return rows;
+  }
+
+  static DueRead due(Session session, List<CellLimit> cells) throws SQLException {
+    String each = session.sql(DUE);
+    DueRows due = new DueRows(cells);
+    for (List<CellLimit> part : Lists.chunks(cells, RANGES_PER_STATEMENT)) {
+      String union =
+          union(
+              part.stream()
+                  .map(
+                      limit ->
+                          each.formatted(
+                              limit.cell().lane(), limit.cell().handler(), limit.limit() + 1))
+                  .toList());
+      session.query(union, params -> {}, row -> due.add(row, session));
+    }
+    return due.read();
+  }
+
+  static AheadRead ahead(Session session, List<Ahead> rows) throws SQLException {
+    AheadRows ahead = new AheadRows(rows);
+    Map<Cell, List<Ahead>> byCell =
+        ahead.highestOfKeys().stream()
+            .collect(Collectors.groupingBy(Ahead::cell, LinkedHashMap::new, Collectors.toList()));
+    List<String> selects = new ArrayList<>();
+    byCell.forEach(
+        (cell, keys) -> {
+          long top = keys.stream().mapToLong(Ahead::seq).max().orElse(0);
+          String hashes = Lists.numbers(keys.stream().map(Ahead::keyHash).toList());
+          selects.add(session.sql(AHEAD_FRESH).formatted(cell.lane(), cell.handler(), top, hashes));
+        });
+    for (Ahead key : ahead.highestOfKeys()) {
+      selects.add(
+          session
+              .sql(AHEAD_LATE)
+              .formatted(key.cell().handler(), key.keyHash(), key.seq(), key.cell().lane()));
+      selects.add(
+          session.sql(AHEAD_POISON).formatted(key.cell().handler(), key.keyHash(), key.seq()));
+    }
+    // One statement, whatever its length: the answers must be of one snapshot.
+    session.query(union(selects), params -> {}, ahead::add);
+    return ahead.read();
+  }
+
+  private static String union(List<String> selects) {
+    return String.join("UNION ALL\n", selects);
+  }
+}

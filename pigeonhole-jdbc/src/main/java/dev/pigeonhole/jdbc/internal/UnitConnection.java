@@ -1,0 +1,215 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.sql.CallableStatement;
+import java.sql.Connection;
+import java.sql.DatabaseMetaData;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The connection that a handler gets: everything but what would end the transaction. It sees every
+ * error of the database, so that one that the handler swallows cannot be committed over.
+ *
+ * <p>One instance belongs to one unit, and a handler may use it from other threads while the unit
+ * runs; the fields are volatile for them.
+ */
+final class UnitConnection {
+
+  private static final Set<String> RUNNING_SQL =
+      Set.of(
+          "prepareStatement",
+          "prepareCall",
+          "execute",
+          "executeQuery",
+          "executeUpdate",
+          "executeLargeUpdate",
+          "addBatch");
+
+  private final Connection target;
+  private final Thread owner = Thread.currentThread();
+  private final SqlText sqlText;
+  private final Connection proxy;
+  private volatile boolean ended;
+  private volatile @Nullable SQLException error;
+  private volatile @Nullable InboxException misuse;
+
+  UnitConnection(Connection target, Dialect dialect) {
+    this.target = target;
+    this.sqlText = new SqlText(dialect);
+    this.proxy = proxy(Connection.class, this::onConnection);
+  }
+
+  /** What the handler gets. */
+  Connection connection() {
+    return proxy;
+  }
+
+  /** From now on every use is refused. */
+  void end() {
+    ended = true;
+  }
+
+  /** The first error that the database gave, swallowed or not. */
+  @Nullable SQLException error() {
+    return error;
+  }
+
+  /** The first refusal, swallowed or not. */
+  @Nullable InboxException misuse() {
+    return misuse;
+  }
+
+  private @Nullable Object onConnection(Object self, Method method, Object @Nullable [] args)
+      throws Throwable {
+    return switch (method.getName()) {
+      case "commit" ->
+          throw refuse(
+              ErrorCode.TX_COMMIT_OR_ROLLBACK,
+              "The inbox commits this transaction together with the receipt; the handler may not.");
+      case "rollback" -> {
+        if (args == null) {
+          throw refuse(
+              ErrorCode.TX_COMMIT_OR_ROLLBACK,
+              "The handler may not roll back; throw an exception, and the inbox rolls back everything.");
+        }
+        yield forward(target, method, args);
+      }
+      case "setAutoCommit" ->
+          throw refuse(
+              ErrorCode.TX_AUTOCOMMIT,
+              "The transaction belongs to the inbox; its autocommit mode cannot be changed.");
+      case "close" -> throw refuseToClose();
+      case "abort" -> {
+        if (Thread.currentThread() == owner) {
+          throw refuseToClose();
+        }
+        // The engine takes the connection away from a handler whose time is up.
+        yield forward(target, method, args);
+      }
+      case "isClosed" -> ended;
+      case "unwrap" ->
+          throw refuse(
+              ErrorCode.TX_COMMIT_OR_ROLLBACK,
+              "The connection cannot be unwrapped: what is inside could end the transaction.");
+      default -> onAnything(target, self, method, args);
+    };
+  }
+
+  private @Nullable Object onAnything(
+      Object wrapped, Object self, Method method, Object @Nullable [] args) throws Throwable {
+    switch (method.getName()) {
+      case "equals" -> {
+        return args != null && self == args[0];
+      }
+      case "hashCode" -> {
+        return System.identityHashCode(self);
+      }
+      case "toString" -> {
+        return "Unit " + wrapped;
+      }
+      case "isWrapperFor" -> {
+        return false;
+      }
+      case "unwrap" ->
+          throw refuse(
+              ErrorCode.TX_COMMIT_OR_ROLLBACK,
+              "This cannot be unwrapped: what is inside could end the transaction.");
+      case "getConnection" -> {
+        return proxy;
+      }
+      default -> {
+        if (RUNNING_SQL.contains(method.getName())
+            && args != null
+            && args[0] instanceof String sql
+            && sqlText.endsTransaction(sql)) {
+          throw refuse(
+              ErrorCode.TX_STATEMENT,
+              "The statement would end the transaction, or does so on some databases: "
+                  + shortened(sql)
+                  + ". Run DDL and transaction statements outside of handlers.");
+        }
+        return forward(wrapped, method, args);
+      }
+    }
+  }
+
+  private InboxException refuseToClose() {
+    return refuse(
+        ErrorCode.TX_CLOSE,
+        "The connection belongs to the inbox, which closes it after the commit.");
+  }
+
+  private static String shortened(String sql) {
+    String line = sql.strip().replaceAll("\\s+", " ");
+    return line.length() <= 80 ? line : line.substring(0, 80) + "…";
+  }
+
+  private @Nullable Object forward(Object wrapped, Method method, Object @Nullable [] args)
+      throws Throwable {
+    if (ended) {
+      // Closing what one has opened is good manners, even late.
+      if (method.getName().equals("close")) {
+        return null;
+      }
+      throw new InboxException(
+          ErrorCode.TX_LOST,
+          "The transaction of this delivery has ended; its connection cannot be used any more, nor handed to another thread.");
+    }
+    try {
+      return wrap(method.invoke(wrapped, args));
+    } catch (InvocationTargetException e) {
+      if (e.getCause() instanceof SQLException failure && error == null) {
+        error = failure;
+      }
+      throw e.getCause();
+    }
+  }
+
+  /** What leads back to the connection leads back to the wrapper. */
+  private @Nullable Object wrap(@Nullable Object result) {
+    if (result instanceof CallableStatement statement) {
+      return proxy(CallableStatement.class, on(statement));
+    }
+    if (result instanceof PreparedStatement statement) {
+      return proxy(PreparedStatement.class, on(statement));
+    }
+    if (result instanceof Statement statement) {
+      return proxy(Statement.class, on(statement));
+    }
+    if (result instanceof DatabaseMetaData metaData) {
+      return proxy(DatabaseMetaData.class, on(metaData));
+    }
+    if (result instanceof ResultSet rows) {
+      return proxy(ResultSet.class, on(rows));
+    }
+    return result;
+  }
+
+  private InvocationHandler on(Object wrapped) {
+    return (self, method, args) -> onAnything(wrapped, self, method, args);
+  }
+
+  private InboxException refuse(ErrorCode code, String text) {
+    InboxException refusal = new InboxException(code, text);
+    if (misuse == null) {
+      misuse = refusal;
+    }
+    return refusal;
+  }
+
+  private static <T> T proxy(Class<T> type, InvocationHandler handler) {
+    return type.cast(
+        Proxy.newProxyInstance(
+            UnitConnection.class.getClassLoader(), new Class<?>[] {type}, handler));
+  }
+}

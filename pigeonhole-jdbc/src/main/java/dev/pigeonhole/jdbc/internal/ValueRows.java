@@ -1,0 +1,58 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.NewMessage;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** The deliveries of new messages, for databases that need a statement of their own for them. */
+final class ValueRows {
+
+  private record Row(long seq, NewMessage message, HandlerId handler) {}
+
+  private ValueRows() {}
+
+  /**
+   * Adds one delivery for each handler of each new message.
+   *
+   * @param fresh position in the list → number
+   * @param now a message that must wait beyond this time goes to {@code later}
+   */
+  static void deliver(
+      Session session, List<NewMessage> messages, Map<Integer, Long> fresh, Instant now)
+      throws SQLException {
+    List<Row> ready = new ArrayList<>();
+    List<Row> waiting = new ArrayList<>();
+    fresh.forEach(
+        (position, seq) -> {
+          NewMessage message = messages.get(position);
+          Instant notBefore = message.notBefore();
+          for (HandlerId handler : message.handlers()) {
+            (notBefore != null && notBefore.isAfter(now) ? waiting : ready)
+                .add(new Row(seq, message, handler));
+          }
+        });
+    session.insert(
+        "INSERT INTO {delivery} (lane, handler, seq, key_id, key_hash) VALUES ",
+        "(?, ?, ?, ?, ?)",
+        ready,
+        ValueRows::bind);
+    session.insert(
+        "INSERT INTO {later} (lane, handler, seq, key_id, key_hash, reason, due_at) VALUES ",
+        "(?, ?, ?, ?, ?, 'not before', ?)",
+        waiting,
+        (params, row) -> bind(params, row).add(row.message().notBefore()));
+  }
+
+  private static Params bind(Params params, Row row) throws SQLException {
+    return params
+        .add(row.message().lane())
+        .add(row.handler().family())
+        .add(row.seq())
+        .add(row.handler().keyId())
+        .add(row.message().keyHash());
+  }
+}

@@ -1,0 +1,188 @@
+-- {prefix}x is a table or sequence with its schema, {name}x a bare name with the prefix.
+-- Text is compared code point by code point: start-up refuses a database with another collation.
+
+CREATE TABLE IF NOT EXISTS {prefix}inbox (
+  id         smallint                    NOT NULL,
+  lanes      int                         NOT NULL,
+  created_at timestamp(6) with time zone NOT NULL,
+  name       varchar                     NOT NULL,
+  CONSTRAINT {name}inbox_pk PRIMARY KEY (id)
+);
+
+CREATE SEQUENCE IF NOT EXISTS {prefix}message_seq AS bigint
+  INCREMENT BY 1000 MINVALUE 1000 START WITH 1000 NO CACHE;
+
+CREATE SEQUENCE IF NOT EXISTS {prefix}node_seq AS bigint
+  INCREMENT BY 1 MINVALUE 1 START WITH 1 NO CACHE;
+
+-- What arrived, once per identity: the gate.
+CREATE TABLE IF NOT EXISTS {prefix}message (
+  seq            bigint                      NOT NULL,
+  token          bigint                      NOT NULL,
+  key_hash       bigint,
+  received_at    timestamp(6) with time zone NOT NULL,
+  occurred_at    timestamp(6) with time zone,
+  last_repeat_at timestamp(6) with time zone,
+  repeats        int                         NOT NULL DEFAULT 0,
+  touched        int                         NOT NULL DEFAULT 0,
+  lane           smallint                    NOT NULL,
+  source         varchar                     NOT NULL,
+  id             varchar                     NOT NULL,
+  type           varchar                     NOT NULL,
+  channel        varchar                     NOT NULL,
+  transport      varchar                     NOT NULL,
+  ordering_key   varchar,
+  content_type   varchar                     NOT NULL,
+  content_hash   varbinary                   NOT NULL,
+  headers        varbinary                   NOT NULL,
+  content        blob,
+  CONSTRAINT {name}message_pk PRIMARY KEY (seq),
+  CONSTRAINT {name}message_identity UNIQUE (source, id)
+);
+
+-- Fresh work only: no clock in it, read by plain ranges of its key.
+CREATE TABLE IF NOT EXISTS {prefix}delivery (
+  seq      bigint   NOT NULL,
+  key_hash bigint,
+  mark     bigint   NOT NULL DEFAULT 0,
+  handler  int      NOT NULL,
+  key_id   int      NOT NULL,
+  version  int      NOT NULL DEFAULT 0,
+  failures int      NOT NULL DEFAULT 0,
+  crashes  int      NOT NULL DEFAULT 0,
+  releases int      NOT NULL DEFAULT 0,
+  lane     smallint NOT NULL,
+  CONSTRAINT {name}delivery_pk PRIMARY KEY (lane, handler, seq)
+);
+
+-- Work that waits for a time, or (due_at null) for a release.
+CREATE TABLE IF NOT EXISTS {prefix}later (
+  seq      bigint   NOT NULL,
+  due_at   timestamp(6) with time zone,
+  key_hash bigint,
+  mark     bigint   NOT NULL DEFAULT 0,
+  handler  int      NOT NULL,
+  key_id   int      NOT NULL,
+  version  int      NOT NULL DEFAULT 0,
+  failures int      NOT NULL DEFAULT 0,
+  crashes  int      NOT NULL DEFAULT 0,
+  releases int      NOT NULL DEFAULT 0,
+  lane     smallint NOT NULL,
+  reason   varchar  NOT NULL,
+  CONSTRAINT {name}later_pk PRIMARY KEY (seq, handler)
+);
+
+CREATE INDEX IF NOT EXISTS {name}later_due ON {prefix}later (lane, handler, due_at, seq);
+
+CREATE INDEX IF NOT EXISTS {name}later_key ON {prefix}later (handler, key_hash, seq);
+
+-- The proof that a handler has finished a message: the memory that keeps repeats away.
+CREATE TABLE IF NOT EXISTS {prefix}receipt (
+  seq          bigint                      NOT NULL,
+  completed_at timestamp(6) with time zone NOT NULL,
+  handler      int                         NOT NULL,
+  key_id       int                         NOT NULL,
+  failures     int                         NOT NULL,
+  crashes      int                         NOT NULL,
+  releases     int                         NOT NULL,
+  outcome      smallint                    NOT NULL DEFAULT 0,
+  CONSTRAINT {name}receipt_pk PRIMARY KEY (seq, handler)
+);
+
+-- The end of automatic attempts; only an operator removes a row.
+CREATE TABLE IF NOT EXISTS {prefix}poison (
+  seq         bigint                      NOT NULL,
+  poisoned_at timestamp(6) with time zone NOT NULL,
+  failed_at   timestamp(6) with time zone NOT NULL,
+  key_hash    bigint,
+  handler     int                         NOT NULL,
+  key_id      int                         NOT NULL,
+  version     int                         NOT NULL,
+  failures    int                         NOT NULL,
+  crashes     int                         NOT NULL,
+  releases    int                         NOT NULL,
+  lane        smallint                    NOT NULL,
+  error_code  varchar                     NOT NULL,
+  error_type  varchar                     NOT NULL,
+  error_text  varchar                     NOT NULL,
+  fingerprint varchar                     NOT NULL,
+  stack       varchar                     NOT NULL,
+  CONSTRAINT {name}poison_pk PRIMARY KEY (seq, handler)
+);
+
+CREATE INDEX IF NOT EXISTS {name}poison_key ON {prefix}poison (handler, key_hash, seq);
+
+-- The newest ten failures of a delivery: number n stands in slot n mod 10.
+CREATE TABLE IF NOT EXISTS {prefix}failure (
+  seq         bigint                      NOT NULL,
+  failed_at   timestamp(6) with time zone NOT NULL,
+  handler     int                         NOT NULL,
+  number      int                         NOT NULL,
+  slot        smallint                    NOT NULL,
+  error_code  varchar                     NOT NULL,
+  error_type  varchar                     NOT NULL,
+  error_text  varchar                     NOT NULL,
+  fingerprint varchar                     NOT NULL,
+  stack       varchar                     NOT NULL,
+  CONSTRAINT {name}failure_pk PRIMARY KEY (seq, handler, slot)
+);
+
+-- Handler keys and their small numbers. Families that were declared one later share their kin.
+CREATE TABLE IF NOT EXISTS {prefix}handler (
+  key_id       int     NOT NULL,
+  family       int     NOT NULL,
+  kin          int     NOT NULL,
+  unknown_ms   bigint  NOT NULL DEFAULT 0,
+  unknown_seen timestamp(6) with time zone,
+  handler_key  varchar NOT NULL,
+  CONSTRAINT {name}handler_pk PRIMARY KEY (key_id),
+  CONSTRAINT {name}handler_name UNIQUE (handler_key)
+);
+
+-- One row per incarnation of a node.
+CREATE TABLE IF NOT EXISTS {prefix}node (
+  incarnation bigint                      NOT NULL,
+  beat        bigint                      NOT NULL,
+  joined_at   timestamp(6) with time zone NOT NULL,
+  ended_at    timestamp(6) with time zone,
+  state       varchar                     NOT NULL,
+  name        varchar                     NOT NULL,
+  jvm         varchar                     NOT NULL,
+  handlers    varchar                     NOT NULL,
+  CONSTRAINT {name}node_pk PRIMARY KEY (incarnation)
+);
+
+-- Cells: who owns which lane of which handler; owner 0 is nobody.
+CREATE TABLE IF NOT EXISTS {prefix}lane (
+  owner   bigint   NOT NULL DEFAULT 0,
+  token   bigint   NOT NULL DEFAULT 0,
+  handler int      NOT NULL,
+  lane    smallint NOT NULL,
+  unclean boolean  NOT NULL DEFAULT false,
+  CONSTRAINT {name}lane_pk PRIMARY KEY (handler, lane)
+);
+
+-- Second copies: a known identity that came with other content.
+CREATE TABLE IF NOT EXISTS {prefix}conflict (
+  conflict_id  bigint                      NOT NULL GENERATED ALWAYS AS IDENTITY,
+  seq          bigint                      NOT NULL,
+  received_at  timestamp(6) with time zone NOT NULL,
+  channel      varchar                     NOT NULL,
+  transport    varchar                     NOT NULL,
+  content_type varchar                     NOT NULL,
+  content_hash varbinary                   NOT NULL,
+  headers      varbinary                   NOT NULL,
+  content      blob,
+  CONSTRAINT {name}conflict_pk PRIMARY KEY (conflict_id),
+  CONSTRAINT {name}conflict_copy UNIQUE (seq, content_hash)
+);
+
+CREATE TABLE IF NOT EXISTS {prefix}audit (
+  audit_id bigint                      NOT NULL GENERATED ALWAYS AS IDENTITY,
+  done_at  timestamp(6) with time zone NOT NULL,
+  actor    varchar                     NOT NULL,
+  action   varchar                     NOT NULL,
+  reason   varchar                     NOT NULL,
+  subject  varchar                     NOT NULL,
+  CONSTRAINT {name}audit_pk PRIMARY KEY (audit_id)
+);

@@ -1,0 +1,188 @@
+-- {prefix}x is a table or sequence with its schema, {name}x a bare name with the prefix.
+-- Text that is compared is compared byte for byte: VARBINARY holds UTF-8. Times are UTC.
+
+CREATE TABLE IF NOT EXISTS {prefix}inbox (
+  id         smallint       NOT NULL,
+  lanes      int            NOT NULL,
+  created_at datetime(6)    NOT NULL,
+  name       varbinary(800) NOT NULL,
+  PRIMARY KEY (id)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+
+CREATE SEQUENCE IF NOT EXISTS {prefix}message_seq
+  START WITH 1000 MINVALUE 1000 INCREMENT BY 1000 CACHE 100 ENGINE = InnoDB;
+
+CREATE SEQUENCE IF NOT EXISTS {prefix}node_seq
+  START WITH 1 MINVALUE 1 INCREMENT BY 1 CACHE 100 ENGINE = InnoDB;
+
+-- What arrived, once per identity: the gate.
+CREATE TABLE IF NOT EXISTS {prefix}message (
+  seq            bigint          NOT NULL,
+  token          bigint          NOT NULL,
+  key_hash       bigint,
+  received_at    datetime(6)     NOT NULL,
+  occurred_at    datetime(6),
+  last_repeat_at datetime(6),
+  repeats        int             NOT NULL DEFAULT 0,
+  touched        int             NOT NULL DEFAULT 0,
+  lane           smallint        NOT NULL,
+  source         varbinary(1000) NOT NULL,
+  id             varbinary(800)  NOT NULL,
+  type           varbinary(1000) NOT NULL,
+  channel        varbinary(800)  NOT NULL,
+  transport      varbinary(400)  NOT NULL,
+  ordering_key   varbinary(800),
+  content_type   varbinary(1000) NOT NULL,
+  content_hash   binary(16)      NOT NULL,
+  headers        longblob        NOT NULL,
+  content        longblob,
+  PRIMARY KEY (seq),
+  CONSTRAINT {name}message_identity UNIQUE (source, id)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+
+-- Fresh work only: no clock in it, read by plain ranges of its key.
+CREATE TABLE IF NOT EXISTS {prefix}delivery (
+  seq      bigint   NOT NULL,
+  key_hash bigint,
+  mark     bigint   NOT NULL DEFAULT 0,
+  handler  int      NOT NULL,
+  key_id   int      NOT NULL,
+  version  int      NOT NULL DEFAULT 0,
+  failures int      NOT NULL DEFAULT 0,
+  crashes  int      NOT NULL DEFAULT 0,
+  releases int      NOT NULL DEFAULT 0,
+  lane     smallint NOT NULL,
+  PRIMARY KEY (lane, handler, seq)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+
+-- Work that waits for a time, or (due_at null) for a release.
+CREATE TABLE IF NOT EXISTS {prefix}later (
+  seq      bigint         NOT NULL,
+  due_at   datetime(6),
+  key_hash bigint,
+  mark     bigint         NOT NULL DEFAULT 0,
+  handler  int            NOT NULL,
+  key_id   int            NOT NULL,
+  version  int            NOT NULL DEFAULT 0,
+  failures int            NOT NULL DEFAULT 0,
+  crashes  int            NOT NULL DEFAULT 0,
+  releases int            NOT NULL DEFAULT 0,
+  lane     smallint       NOT NULL,
+  reason   varbinary(100) NOT NULL,
+  PRIMARY KEY (seq, handler)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+
+CREATE INDEX IF NOT EXISTS {name}later_due ON {prefix}later (lane, handler, due_at, seq);
+
+CREATE INDEX IF NOT EXISTS {name}later_key ON {prefix}later (handler, key_hash, seq);
+
+-- The proof that a handler has finished a message: the memory that keeps repeats away.
+CREATE TABLE IF NOT EXISTS {prefix}receipt (
+  seq          bigint      NOT NULL,
+  completed_at datetime(6) NOT NULL,
+  handler      int         NOT NULL,
+  key_id       int         NOT NULL,
+  failures     int         NOT NULL,
+  crashes      int         NOT NULL,
+  releases     int         NOT NULL,
+  outcome      smallint    NOT NULL DEFAULT 0,
+  PRIMARY KEY (seq, handler)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+
+-- The end of automatic attempts; only an operator removes a row.
+CREATE TABLE IF NOT EXISTS {prefix}poison (
+  seq         bigint                                             NOT NULL,
+  poisoned_at datetime(6)                                        NOT NULL,
+  failed_at   datetime(6)                                        NOT NULL,
+  key_hash    bigint,
+  handler     int                                                NOT NULL,
+  key_id      int                                                NOT NULL,
+  version     int                                                NOT NULL,
+  failures    int                                                NOT NULL,
+  crashes     int                                                NOT NULL,
+  releases    int                                                NOT NULL,
+  lane        smallint                                           NOT NULL,
+  error_code  varbinary(40)                                      NOT NULL,
+  error_type  varbinary(2000)                                    NOT NULL,
+  error_text  longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  fingerprint varbinary(200)                                     NOT NULL,
+  stack       longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  PRIMARY KEY (seq, handler)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+
+CREATE INDEX IF NOT EXISTS {name}poison_key ON {prefix}poison (handler, key_hash, seq);
+
+-- The newest ten failures of a delivery: number n stands in slot n mod 10.
+CREATE TABLE IF NOT EXISTS {prefix}failure (
+  seq         bigint                                             NOT NULL,
+  failed_at   datetime(6)                                        NOT NULL,
+  handler     int                                                NOT NULL,
+  number      int                                                NOT NULL,
+  slot        smallint                                           NOT NULL,
+  error_code  varbinary(40)                                      NOT NULL,
+  error_type  varbinary(2000)                                    NOT NULL,
+  error_text  longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  fingerprint varbinary(200)                                     NOT NULL,
+  stack       longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  PRIMARY KEY (seq, handler, slot)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+
+-- Handler keys and their small numbers. Families that were declared one later share their kin.
+CREATE TABLE IF NOT EXISTS {prefix}handler (
+  key_id       int            NOT NULL,
+  family       int            NOT NULL,
+  kin          int            NOT NULL,
+  unknown_ms   bigint         NOT NULL DEFAULT 0,
+  unknown_seen datetime(6),
+  handler_key  varbinary(800) NOT NULL,
+  PRIMARY KEY (key_id),
+  CONSTRAINT {name}handler_name UNIQUE (handler_key)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+
+-- One row per incarnation of a node.
+CREATE TABLE IF NOT EXISTS {prefix}node (
+  incarnation bigint                                             NOT NULL,
+  beat        bigint                                             NOT NULL,
+  joined_at   datetime(6)                                        NOT NULL,
+  ended_at    datetime(6),
+  state       varbinary(20)                                      NOT NULL,
+  name        varbinary(800)                                     NOT NULL,
+  jvm         varbinary(100)                                     NOT NULL,
+  handlers    longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  PRIMARY KEY (incarnation)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+
+-- Cells: who owns which lane of which handler; owner 0 is nobody.
+CREATE TABLE IF NOT EXISTS {prefix}lane (
+  owner   bigint   NOT NULL DEFAULT 0,
+  token   bigint   NOT NULL DEFAULT 0,
+  handler int      NOT NULL,
+  lane    smallint NOT NULL,
+  unclean boolean  NOT NULL DEFAULT false,
+  PRIMARY KEY (handler, lane)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+
+-- Second copies: a known identity that came with other content.
+CREATE TABLE IF NOT EXISTS {prefix}conflict (
+  conflict_id  bigint          NOT NULL AUTO_INCREMENT,
+  seq          bigint          NOT NULL,
+  received_at  datetime(6)     NOT NULL,
+  channel      varbinary(800)  NOT NULL,
+  transport    varbinary(400)  NOT NULL,
+  content_type varbinary(1000) NOT NULL,
+  content_hash binary(16)      NOT NULL,
+  headers      longblob        NOT NULL,
+  content      longblob,
+  PRIMARY KEY (conflict_id),
+  CONSTRAINT {name}conflict_copy UNIQUE (seq, content_hash)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+
+CREATE TABLE IF NOT EXISTS {prefix}audit (
+  audit_id bigint                                             NOT NULL AUTO_INCREMENT,
+  done_at  datetime(6)                                        NOT NULL,
+  actor    varbinary(800)                                     NOT NULL,
+  action   varbinary(100)                                     NOT NULL,
+  reason   longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  subject  longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  PRIMARY KEY (audit_id)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;

@@ -1,0 +1,199 @@
+-- {prefix}x is a table or sequence with its schema, {name}x a bare name with the prefix.
+-- Text that is compared is compared byte for byte: COLLATE "C".
+
+CREATE TABLE IF NOT EXISTS {prefix}inbox (
+  id         smallint         NOT NULL,
+  lanes      int              NOT NULL,
+  created_at timestamptz      NOT NULL,
+  name       text COLLATE "C" NOT NULL,
+  CONSTRAINT {name}inbox_pk PRIMARY KEY (id)
+);
+
+CREATE SEQUENCE IF NOT EXISTS {prefix}message_seq AS bigint
+  INCREMENT BY 1000 MINVALUE 1000 START WITH 1000 CACHE 1;
+
+CREATE SEQUENCE IF NOT EXISTS {prefix}node_seq AS bigint
+  INCREMENT BY 1 MINVALUE 1 START WITH 1 CACHE 1;
+
+-- What arrived, once per identity: the gate.
+CREATE TABLE IF NOT EXISTS {prefix}message (
+  seq            bigint           NOT NULL,
+  token          bigint           NOT NULL,
+  key_hash       bigint,
+  received_at    timestamptz      NOT NULL,
+  occurred_at    timestamptz,
+  last_repeat_at timestamptz,
+  repeats        int              NOT NULL DEFAULT 0,
+  touched        int              NOT NULL DEFAULT 0,
+  lane           smallint         NOT NULL,
+  source         text COLLATE "C" NOT NULL,
+  id             text COLLATE "C" NOT NULL,
+  type           text COLLATE "C" NOT NULL,
+  channel        text COLLATE "C" NOT NULL,
+  transport      text COLLATE "C" NOT NULL,
+  ordering_key   text COLLATE "C",
+  content_type   text COLLATE "C" NOT NULL,
+  content_hash   bytea            NOT NULL,
+  headers        bytea            NOT NULL,
+  content        bytea,
+  CONSTRAINT {name}message_pk PRIMARY KEY (seq),
+  CONSTRAINT {name}message_identity UNIQUE (source, id)
+);
+
+-- Fresh work only: no clock in it, read by plain ranges of its key.
+CREATE TABLE IF NOT EXISTS {prefix}delivery (
+  seq      bigint   NOT NULL,
+  key_hash bigint,
+  mark     bigint   NOT NULL DEFAULT 0,
+  handler  int      NOT NULL,
+  key_id   int      NOT NULL,
+  version  int      NOT NULL DEFAULT 0,
+  failures int      NOT NULL DEFAULT 0,
+  crashes  int      NOT NULL DEFAULT 0,
+  releases int      NOT NULL DEFAULT 0,
+  lane     smallint NOT NULL,
+  CONSTRAINT {name}delivery_pk PRIMARY KEY (lane, handler, seq)
+) WITH (
+  autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
+  autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 50000,
+  autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 100000,
+  autovacuum_vacuum_cost_delay = 0
+);
+
+-- Work that waits for a time, or (due_at null) for a release.
+CREATE TABLE IF NOT EXISTS {prefix}later (
+  seq      bigint           NOT NULL,
+  due_at   timestamptz,
+  key_hash bigint,
+  mark     bigint           NOT NULL DEFAULT 0,
+  handler  int              NOT NULL,
+  key_id   int              NOT NULL,
+  version  int              NOT NULL DEFAULT 0,
+  failures int              NOT NULL DEFAULT 0,
+  crashes  int              NOT NULL DEFAULT 0,
+  releases int              NOT NULL DEFAULT 0,
+  lane     smallint         NOT NULL,
+  reason   text COLLATE "C" NOT NULL,
+  CONSTRAINT {name}later_pk PRIMARY KEY (seq, handler)
+) WITH (
+  autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
+  autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 50000,
+  autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 100000,
+  autovacuum_vacuum_cost_delay = 0
+);
+
+CREATE INDEX IF NOT EXISTS {name}later_due ON {prefix}later (lane, handler, due_at, seq);
+
+CREATE INDEX IF NOT EXISTS {name}later_key ON {prefix}later (handler, key_hash, seq)
+  WHERE key_hash IS NOT NULL;
+
+-- The proof that a handler has finished a message: the memory that keeps repeats away.
+CREATE TABLE IF NOT EXISTS {prefix}receipt (
+  seq          bigint      NOT NULL,
+  completed_at timestamptz NOT NULL,
+  handler      int         NOT NULL,
+  key_id       int         NOT NULL,
+  failures     int         NOT NULL,
+  crashes      int         NOT NULL,
+  releases     int         NOT NULL,
+  outcome      smallint    NOT NULL DEFAULT 0,
+  CONSTRAINT {name}receipt_pk PRIMARY KEY (seq, handler)
+);
+
+-- The end of automatic attempts; only an operator removes a row.
+CREATE TABLE IF NOT EXISTS {prefix}poison (
+  seq         bigint           NOT NULL,
+  poisoned_at timestamptz      NOT NULL,
+  failed_at   timestamptz      NOT NULL,
+  key_hash    bigint,
+  handler     int              NOT NULL,
+  key_id      int              NOT NULL,
+  version     int              NOT NULL,
+  failures    int              NOT NULL,
+  crashes     int              NOT NULL,
+  releases    int              NOT NULL,
+  lane        smallint         NOT NULL,
+  error_code  text COLLATE "C" NOT NULL,
+  error_type  text COLLATE "C" NOT NULL,
+  error_text  text COLLATE "C" NOT NULL,
+  fingerprint text COLLATE "C" NOT NULL,
+  stack       text COLLATE "C" NOT NULL,
+  CONSTRAINT {name}poison_pk PRIMARY KEY (seq, handler)
+);
+
+CREATE INDEX IF NOT EXISTS {name}poison_key ON {prefix}poison (handler, key_hash, seq);
+
+-- The newest ten failures of a delivery: number n stands in slot n mod 10.
+CREATE TABLE IF NOT EXISTS {prefix}failure (
+  seq         bigint           NOT NULL,
+  failed_at   timestamptz      NOT NULL,
+  handler     int              NOT NULL,
+  number      int              NOT NULL,
+  slot        smallint         NOT NULL,
+  error_code  text COLLATE "C" NOT NULL,
+  error_type  text COLLATE "C" NOT NULL,
+  error_text  text COLLATE "C" NOT NULL,
+  fingerprint text COLLATE "C" NOT NULL,
+  stack       text COLLATE "C" NOT NULL,
+  CONSTRAINT {name}failure_pk PRIMARY KEY (seq, handler, slot)
+);
+
+-- Handler keys and their small numbers. Families that were declared one later share their kin.
+CREATE TABLE IF NOT EXISTS {prefix}handler (
+  key_id       int              NOT NULL,
+  family       int              NOT NULL,
+  kin          int              NOT NULL,
+  unknown_ms   bigint           NOT NULL DEFAULT 0,
+  unknown_seen timestamptz,
+  handler_key  text COLLATE "C" NOT NULL,
+  CONSTRAINT {name}handler_pk PRIMARY KEY (key_id),
+  CONSTRAINT {name}handler_name UNIQUE (handler_key)
+);
+
+-- One row per incarnation of a node.
+CREATE TABLE IF NOT EXISTS {prefix}node (
+  incarnation bigint           NOT NULL,
+  beat        bigint           NOT NULL,
+  joined_at   timestamptz      NOT NULL,
+  ended_at    timestamptz,
+  state       text COLLATE "C" NOT NULL,
+  name        text COLLATE "C" NOT NULL,
+  jvm         text COLLATE "C" NOT NULL,
+  handlers    text COLLATE "C" NOT NULL,
+  CONSTRAINT {name}node_pk PRIMARY KEY (incarnation)
+) WITH (fillfactor = 50);
+
+-- Cells: who owns which lane of which handler; owner 0 is nobody.
+CREATE TABLE IF NOT EXISTS {prefix}lane (
+  owner   bigint   NOT NULL DEFAULT 0,
+  token   bigint   NOT NULL DEFAULT 0,
+  handler int      NOT NULL,
+  lane    smallint NOT NULL,
+  unclean boolean  NOT NULL DEFAULT false,
+  CONSTRAINT {name}lane_pk PRIMARY KEY (handler, lane)
+);
+
+-- Second copies: a known identity that came with other content.
+CREATE TABLE IF NOT EXISTS {prefix}conflict (
+  conflict_id  bigint           NOT NULL GENERATED ALWAYS AS IDENTITY,
+  seq          bigint           NOT NULL,
+  received_at  timestamptz      NOT NULL,
+  channel      text COLLATE "C" NOT NULL,
+  transport    text COLLATE "C" NOT NULL,
+  content_type text COLLATE "C" NOT NULL,
+  content_hash bytea            NOT NULL,
+  headers      bytea            NOT NULL,
+  content      bytea,
+  CONSTRAINT {name}conflict_pk PRIMARY KEY (conflict_id),
+  CONSTRAINT {name}conflict_copy UNIQUE (seq, content_hash)
+);
+
+CREATE TABLE IF NOT EXISTS {prefix}audit (
+  audit_id bigint           NOT NULL GENERATED ALWAYS AS IDENTITY,
+  done_at  timestamptz      NOT NULL,
+  actor    text COLLATE "C" NOT NULL,
+  action   text COLLATE "C" NOT NULL,
+  reason   text COLLATE "C" NOT NULL,
+  subject  text COLLATE "C" NOT NULL,
+  CONSTRAINT {name}audit_pk PRIMARY KEY (audit_id)
+);

@@ -1,0 +1,78 @@
+package dev.pigeonhole.jdbc;
+
+import dev.pigeonhole.jdbc.internal.Tables;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.InboxStore;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import dev.pigeonhole.tck.DatabaseStoreContract;
+import java.time.InstantSource;
+import java.util.EnumMap;
+import java.util.Map;
+import javax.sql.DataSource;
+
+/** The contract of every store, on one schema that is emptied before each test. */
+abstract class JdbcStoreContract extends DatabaseStoreContract {
+
+  private record Place(TestDatabase database, DataSource pool) {}
+
+  private static final Map<DatabaseKind, Place> PLACES = new EnumMap<>(DatabaseKind.class);
+
+  private final DatabaseKind kind;
+
+  JdbcStoreContract(DatabaseKind kind) {
+    this.kind = kind;
+  }
+
+  private Place place() {
+    return PLACES.computeIfAbsent(
+        kind,
+        any -> {
+          TestDatabase database = TestDatabases.open(kind);
+          Schema.migrate(database.dataSource());
+          return new Place(database, database.pool(10));
+        });
+  }
+
+  @Override
+  protected InboxStore store(InstantSource clock) {
+    for (String table : Tables.ALL) {
+      if (!table.equals("schema_history")) {
+        place().database().execute("DELETE FROM " + name(table));
+      }
+    }
+    return JdbcStore.of(place().pool()).beatsOn(place().database().dataSource()).clock(clock);
+  }
+
+  private String name(String table) {
+    String quote = kind == DatabaseKind.MARIADB ? "`" : "\"";
+    return quote + "pigeonhole_" + table + quote;
+  }
+
+  @Override
+  protected DataSource dataSource() {
+    return place().pool();
+  }
+
+  @Override
+  protected void plantReceipt(Delivery delivery) {
+    place()
+        .database()
+        .execute(
+            "INSERT INTO "
+                + name("receipt")
+                + " (seq, handler, key_id, completed_at, failures, crashes, releases)"
+                + " VALUES (?, ?, ?, CURRENT_TIMESTAMP, 0, 0, 0)",
+            delivery.seq(),
+            delivery.cell().handler(),
+            delivery.keyId());
+  }
+
+  @Override
+  protected void continueNumbersAfter(long seq) {
+    place()
+        .database()
+        .execute("ALTER SEQUENCE " + name("message_seq") + " RESTART WITH " + (seq + 1));
+  }
+}

@@ -1,0 +1,161 @@
+package dev.pigeonhole.proofs;
+
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.DatabaseServer;
+import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.JavaProcess;
+import dev.pigeonhole.support.Ledger;
+import dev.pigeonhole.support.TestDatabase;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+/**
+ * Does to a fleet of workers what production does: kills one every few seconds, restarts two
+ * properly, pauses one for longer than anybody waits, restarts the database. Each fault is noted
+ * with its time, because a fault that hit nothing proves nothing.
+ */
+final class Nemesis {
+  /** From when until when a worker was dead, stopping or paused, in microseconds. */
+  record Fault(String kind, long pid, long from, long until) {}
+
+  private final List<JavaProcess> fleet = new ArrayList<>();
+  private final List<Fault> faults = new ArrayList<>();
+  private final Supplier<JavaProcess> start;
+  private final DatabaseServer server;
+  private final Path directory;
+  private final Random random;
+  private long cutConnections;
+
+  Nemesis(
+      int workers, Supplier<JavaProcess> start, DatabaseServer server, Path directory, long seed) {
+    this.directory = directory;
+    this.start = start;
+    this.server = server;
+    this.random = new Random(seed);
+    for (int i = 0; i < workers; i++) {
+      fleet.add(start.get());
+    }
+    fleet.forEach(worker -> worker.awaitLine("READY", Duration.ofSeconds(60)));
+  }
+
+  List<Fault> faults() {
+    return faults;
+  }
+
+  /** Goes on until the load is over; the order of faults is fixed, their victims are not. */
+  void rage(Duration between, Duration pause, Supplier<Boolean> loadIsOver) {
+    for (int round = 0; !loadIsOver.get() || round < 6; round++) {
+      rest(between);
+      switch (round) {
+        case 1 -> pauseOne(pause);
+        case 2 -> restartDatabase();
+        case 3, 5 -> restartOne();
+        default -> killOne();
+      }
+    }
+  }
+
+  private void killOne() {
+    JavaProcess victim = takeOne();
+    long from = Worker.now();
+    victim.kill9();
+    victim.close();
+    fleet.add(started());
+    faults.add(new Fault("kill", victim.pid(), from, Long.MAX_VALUE));
+  }
+
+  private void restartOne() {
+    JavaProcess victim = takeOne();
+    long from = Worker.now();
+    victim.terminate();
+    victim.waitFor(Duration.ofSeconds(30));
+    victim.close();
+    fleet.add(started());
+    faults.add(new Fault("restart", victim.pid(), from, Long.MAX_VALUE));
+  }
+
+  /**
+   * In the middle of a slow attempt, so that the worker wakes up as a zombie: it will settle what
+   * another has settled long ago.
+   */
+  private void pauseOne(Duration pause) {
+    JavaProcess victim = takeOne();
+    Path log = directory.resolve("worker-" + victim.pid() + ".log");
+    Eventually.until(
+        "a slow attempt of " + victim.pid(), Duration.ofSeconds(60), () -> isSlowNow(log));
+    long from = Worker.now();
+    victim.pause();
+    rest(pause);
+    victim.resume();
+    faults.add(new Fault("pause", victim.pid(), from, Worker.now()));
+    fleet.add(victim);
+  }
+
+  private static boolean isSlowNow(Path log) {
+    List<String> lines = Ledger.read(log);
+    for (int i = lines.size() - 1; i >= 0; i--) {
+      String[] line = lines.get(i).split(" ");
+      if (line[0].equals("SLOW")) {
+        return Worker.now() - Long.parseLong(line[3]) < 700_000;
+      }
+    }
+    return false;
+  }
+
+  private void restartDatabase() {
+    cutConnections = clients();
+    long from = Worker.now();
+    server.crash();
+    rest(Duration.ofSeconds(1));
+    server.restart();
+    faults.add(new Fault("database", 0, from, Worker.now()));
+  }
+
+  private long clients() {
+    try (TestDatabase any = server.emptySchema()) {
+      return any.count(
+          server.kind() == DatabaseKind.POSTGRES
+              ? "SELECT COUNT(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
+              : "SELECT COUNT(*) FROM information_schema.processlist");
+    }
+  }
+
+  /** How many connections the crash of the database broke. */
+  long cutConnections() {
+    return cutConnections;
+  }
+
+  private JavaProcess takeOne() {
+    return fleet.remove(random.nextInt(fleet.size()));
+  }
+
+  private JavaProcess started() {
+    return start.get();
+  }
+
+  List<String> stop() {
+    List<String> output = new ArrayList<>();
+    for (JavaProcess worker : fleet) {
+      worker.terminate();
+    }
+    for (JavaProcess worker : fleet) {
+      worker.waitFor(Duration.ofSeconds(40));
+      output.addAll(worker.output());
+      worker.close();
+    }
+    return output;
+  }
+
+  private static void rest(Duration time) {
+    try {
+      TimeUnit.NANOSECONDS.sleep(time.toNanos());
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}

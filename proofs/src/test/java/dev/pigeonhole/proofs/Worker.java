@@ -1,0 +1,133 @@
+package dev.pigeonhole.proofs;
+
+import static dev.pigeonhole.HandlerOption.atMost;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.HandlerTransaction;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.Received;
+import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.event.InboxListener;
+import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.support.Ledger;
+import dev.pigeonhole.support.ParentWatch;
+import dev.pigeonhole.support.TestDatabase;
+import java.nio.file.Path;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A worker process of the multi-process proof: four handlers that leave traces nobody but the
+ * checker reads. Arguments: JDBC address, user, password, directory for its ledger.
+ */
+public final class Worker {
+  static final String CHANNEL = "proof";
+
+  private Worker() {}
+
+  public static void main(String[] args) throws Exception {
+    ParentWatch.install();
+    long pid = ProcessHandle.current().pid();
+    TestDatabase database = TestDatabase.attach(args[0], args[1], args[2]);
+    try (Ledger ledger = Ledger.open(Path.of(args[3], "worker-" + pid + ".log"));
+        HikariDataSource pool = database.pool(20)) {
+      Inbox inbox =
+          inbox(pool, new Traces(ledger, pid), refusals(ledger, pid), Duration.ofSeconds(2));
+      RunningInbox running = inbox.start();
+      Runtime.getRuntime().addShutdownHook(new Thread(running::close));
+      System.out.println("READY");
+      running.awaitStopped();
+    }
+  }
+
+  static Inbox inbox(HikariDataSource pool, Traces traces, InboxListener listener, Duration beat) {
+    return Inbox.on(JdbcStore.of(pool))
+        .named("proof")
+        .channel(
+            Channel.named(CHANNEL)
+                .on(String.class)
+                .handleMessage("plain", traces::plain, atMost(16))
+                .handleInTransaction("tx", traces::transactional, atMost(4))
+                .handleInTransaction("ordered-tx", traces::transactional, atMost(4))
+                .handleMessage("ordered-plain", traces::orderedPlain, atMost(4))
+                .build())
+        .beat(beat)
+        .deadAfter(beat.multipliedBy(4))
+        .restartDelay(Duration.ofSeconds(1))
+        .stopGrace(Duration.ofSeconds(10))
+        .listener(listener)
+        .build();
+  }
+
+  private static InboxListener refusals(Ledger ledger, long pid) {
+    return InboxListener.create()
+        .with(
+            InboxEvent.Refused.class,
+            event -> ledger.append("REFUSED " + event.handler() + " " + event.seq() + " " + pid))
+        .with(
+            InboxEvent.NodeDied.class, event -> ledger.append("DIED " + event.node() + " " + now()))
+        .with(
+            InboxEvent.Restarted.class,
+            event -> ledger.append("RESTARTED " + event.loop() + " " + event.cause()));
+  }
+
+  static long now() {
+    return ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
+  }
+
+  /** What handlers leave behind. A payload is {@code <key> <number within the key>}. */
+  static final class Traces {
+    private final Ledger ledger;
+    private final long pid;
+
+    Traces(Ledger ledger, long pid) {
+      this.ledger = ledger;
+      this.pid = pid;
+    }
+
+    void plain(Received<String> received) throws InterruptedException {
+      if (ThreadLocalRandom.current().nextInt(100) < 3) {
+        ledger.append("SLOW " + received.message().id() + " " + pid + " " + now());
+        TimeUnit.MILLISECONDS.sleep(1_500);
+      }
+      pretendToWork();
+      ledger.append("PLAIN " + received.message().id() + " " + pid + " " + now());
+    }
+
+    void orderedPlain(Received<String> received) throws InterruptedException {
+      long started = now();
+      ledger.append("START " + received.payload() + " " + pid + " " + started);
+      pretendToWork();
+      ledger.append("END " + received.payload() + " " + pid + " " + now());
+    }
+
+    void transactional(String payload, HandlerTransaction<String> tx)
+        throws SQLException, InterruptedException {
+      String[] keyAndNumber = payload.split(" ");
+      try (PreparedStatement insert =
+          tx.connection()
+              .prepareStatement(
+                  "INSERT INTO effect (handler, message, ordering_key, number, pid)"
+                      + " VALUES (?, ?, ?, ?, ?)")) {
+        insert.setString(1, tx.delivery().handler());
+        insert.setString(2, tx.delivery().message().id());
+        insert.setString(3, keyAndNumber[0]);
+        insert.setInt(4, Integer.parseInt(keyAndNumber[1]));
+        insert.setLong(5, pid);
+        insert.executeUpdate();
+      }
+      pretendToWork();
+    }
+
+    private static void pretendToWork() throws InterruptedException {
+      TimeUnit.MICROSECONDS.sleep(ThreadLocalRandom.current().nextInt(500, 6_000));
+    }
+  }
+}
