@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
@@ -76,15 +77,25 @@ final class HandlerLine {
         return;
       }
       if (active.compareAndSet(now, now + 1)) {
-        executor.execute(this::work);
+        execute(this::work);
       }
+    }
+  }
+
+  /** An executor that refuses must not cost a slot. */
+  private void execute(Runnable task) {
+    try {
+      executor.execute(task);
+    } catch (RejectedExecutionException e) {
+      active.decrementAndGet();
+      throw e;
     }
   }
 
   /** Runs one piece of work while everything else is quiet. */
   void runAlone(Work work) {
     active.incrementAndGet();
-    executor.execute(
+    execute(
         () -> {
           try {
             runner.accept(this, List.of(work));
