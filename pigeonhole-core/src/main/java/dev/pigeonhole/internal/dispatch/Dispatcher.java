@@ -142,10 +142,15 @@ public final class Dispatcher {
     begun.add(row);
   }
 
-  /** Starts nothing from now on; queued work is dropped. */
+  /** Starts nothing from now on; queued work is dropped, and each cell given back once idle. */
   void stop() {
     stopped = true;
-    post(this::dropEverything);
+    post(
+        () -> {
+          dropEverything();
+          cells.values().forEach(cell -> cell.leaving = true);
+          ownedChanged();
+        });
   }
 
   // ---- the dispatcher's thread from here on
