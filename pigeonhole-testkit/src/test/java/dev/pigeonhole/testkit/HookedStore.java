@@ -48,7 +48,7 @@ final class HookedStore implements InboxStore {
     this.clock = store.clock();
   }
 
-  /** From now on this hook stands around every call of this method. */
+  /** From now on this hook stands around every call of this method, or of all with {@code *}. */
   HookedStore around(String method, Hook hook) {
     hooks.put(method, hook);
     return this;
@@ -87,7 +87,7 @@ final class HookedStore implements InboxStore {
                       throw e.getCause();
                     }
                   };
-              Hook hook = hooks.get(method.getName());
+              Hook hook = hooks.getOrDefault("*", hooks.get(method.getName()));
               return hook == null ? call.proceed() : hook.around(call);
             }));
   }

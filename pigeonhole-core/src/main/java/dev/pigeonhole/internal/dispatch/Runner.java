@@ -155,7 +155,9 @@ final class Runner {
   }
 
   private void end(HandlerLine line, Attempt attempt, @Nullable Throwable thrown) {
+    attempt.leave();
     timeouts.forget(attempt);
+    timeouts.tidyThread();
     running.remove(attempt);
     if (attempt.end(Attempt.State.ENDED)) {
       if (thrown == null) {
@@ -165,7 +167,6 @@ final class Runner {
       }
     } else if (attempt.state() == Attempt.State.TIMED_OUT) {
       line.slotFreed();
-      Thread.interrupted(); // the interrupt was meant for the handler
     }
     if (thrown instanceof OutOfMemoryError) {
       surroundings.fatal(thrown);
@@ -174,18 +175,22 @@ final class Runner {
 
   /** On the timer's thread. The slot is replaced; whatever the handler still does is refused. */
   private void timedOut(HandlerLine line, Attempt attempt, Duration timeout) {
-    if (!attempt.end(Attempt.State.TIMED_OUT)) {
-      return;
+    int stuckNow;
+    synchronized (attempt) { // so that a handler which returns just now frees the slot after this
+      if (!attempt.end(Attempt.State.TIMED_OUT)) {
+        return;
+      }
+      stuckNow = line.slotStuck();
     }
-    int stuckNow = line.slotStuck();
-    events.tell(
-        new InboxEvent.Stuck(events.inbox(), line.handler.key(), attempt.message(), stuckNow));
     failed(
         attempt,
         new InboxException(
             ErrorCode.HANDLER_TIMED_OUT,
             "The attempt took longer than %s, the limit of handler '%s'. It was told to stop."
                 .formatted(timeout, line.handler.key())));
+    events.tell(
+        new InboxEvent.Stuck(events.inbox(), line.handler.key(), attempt.message(), stuckNow));
+    line.wakeWorkers();
   }
 
   private void runInTransaction(HandlerLine line, List<Work> group) {
@@ -320,12 +325,13 @@ final class Runner {
     if (attempt == null) {
       throw new IllegalStateException("an attempt was lost");
     }
+    attempt.leave();
     timeouts.forget(attempt);
+    timeouts.tidyThread();
     running.remove(attempt);
     attempt.using(null);
     if (attempt.state() == Attempt.State.TIMED_OUT) {
       line.slotFreed();
-      Thread.interrupted();
     }
     return attempt;
   }
