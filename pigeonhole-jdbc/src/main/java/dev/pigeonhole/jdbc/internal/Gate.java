@@ -347,7 +347,8 @@ final class Gate {
         each -> byKey.put(List.of((long) each.handler().family(), each.known().seq()), each));
     List<Wanted> added = new ArrayList<>();
     for (List<Long> key :
-        statements.guarded(session, text, row -> List.of(row.getLong(1), row.getLong(2)))) {
+        statements.guarded(
+            session, text, params -> {}, row -> List.of(row.getLong(1), row.getLong(2)))) {
       Wanted each = byKey.get(key);
       if (each != null) {
         added.add(each);

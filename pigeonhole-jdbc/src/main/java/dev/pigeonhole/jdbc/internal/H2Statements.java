@@ -132,9 +132,10 @@ final class H2Statements implements Statements {
   }
 
   @Override
-  public <T> List<T> guarded(Session session, String statement, Session.Mapper<T> mapper)
+  public <T> List<T> guarded(
+      Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)
       throws SQLException {
-    return session.query(statement, params -> {}, mapper);
+    return session.query(statement, bind, mapper);
   }
 
   @Override

@@ -3,6 +3,7 @@ package dev.pigeonhole.jdbc.internal;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.store.StoreSettings;
 import java.sql.SQLException;
+import java.util.List;
 import java.util.Locale;
 
 /** What each kind of server must be set to, so that a commit that was confirmed stays. */
@@ -121,15 +122,16 @@ final class ServerChecks {
         "H2 has version %s, and 2.2 is the oldest supported one.".formatted(text));
     readOnly(value(session, "READONLY()").equals("true"), findings);
     boolean file = !value(session, "DATABASE_PATH()").equals("null");
-    if (file && !setting(session, "WRITE_DELAY").equals("0")) {
+    if (file && !flushesAtCommit(session)) {
       flushAtCommit(session, findings);
     }
-    String collation = setting(session, "COLLATION");
-    findings.problemIf(
-        !collation.isEmpty() && !collation.equalsIgnoreCase("off"),
-        ErrorCode.SCHEMA_COLLATION,
-        "The database compares text by the collation %s, so different ids may be the same. Create it without one."
-            .formatted(collation));
+    for (String collation : setting(session, "COLLATION")) {
+      findings.problemIf(
+          !collation.toLowerCase(Locale.ROOT).startsWith("off"),
+          ErrorCode.SCHEMA_COLLATION,
+          "The database compares text by the collation %s, so different ids may be the same. Create it without one."
+              .formatted(collation));
+    }
   }
 
   /** By default H2 flushes half a second after it has confirmed a commit. */
@@ -144,17 +146,21 @@ final class ServerChecks {
       return;
     }
     findings.problemIf(
-        !setting(session, "WRITE_DELAY").equals("0"),
+        !flushesAtCommit(session),
         ErrorCode.DATABASE_NOT_DURABLE,
         "WRITE_DELAY does not stay 0, so a killed process loses messages that were accepted. Add ;WRITE_DELAY=0 to the URL.");
   }
 
-  private static String setting(Session session, String name) throws SQLException {
-    return session
-        .one(
-            "SELECT setting_value FROM information_schema.settings WHERE setting_name = ?",
-            params -> params.add(name),
-            row -> row.getString(1))
-        .orElse("");
+  /** The stored setting and the one in use have a row each. */
+  private static boolean flushesAtCommit(Session session) throws SQLException {
+    List<String> delays = setting(session, "WRITE_DELAY");
+    return !delays.isEmpty() && delays.stream().allMatch("0"::equals);
+  }
+
+  private static List<String> setting(Session session, String name) throws SQLException {
+    return session.query(
+        "SELECT setting_value FROM information_schema.settings WHERE setting_name = ?",
+        params -> params.add(name),
+        row -> row.getString(1));
   }
 }
