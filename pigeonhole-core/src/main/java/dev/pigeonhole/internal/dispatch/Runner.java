@@ -237,19 +237,7 @@ final class Runner {
       }
       return true;
     } catch (Transactions.WorkFailedException e) {
-      group.forEach(work -> release(line, attempts, work));
-      if (shared) {
-        return false;
-      }
-      Attempt attempt = attempts.get(group.get(0).delivery());
-      Throwable cause = e.getCause() == null ? e : e.getCause();
-      if (attempt != null) {
-        settleFailed(attempt, cause);
-      }
-      if (cause instanceof OutOfMemoryError) {
-        surroundings.fatal(cause);
-      }
-      return true;
+      return failedUnit(line, attempts, group, shared, e.getCause() == null ? e : e.getCause());
     } catch (StoreException e) {
       group.forEach(work -> release(line, attempts, work));
       if (shared) {
@@ -259,7 +247,11 @@ final class Runner {
         }
         return false;
       }
-      LOG.debug("The store failed under handler {}; it does not count", line.handler.key(), e);
+      if (e.kind() == StoreException.Kind.PERMANENT) {
+        LOG.warn("The store refuses to run handler {}", line.handler.key(), e);
+      } else {
+        LOG.debug("The store failed under handler {}; it does not count", line.handler.key(), e);
+      }
       for (Work work : group) {
         Attempt attempt = attempts.get(work.delivery());
         if (attempt != null && attempt.state() == Attempt.State.TIMED_OUT) {
@@ -272,7 +264,27 @@ final class Runner {
         }
       }
       return true;
+    } catch (Throwable e) {
+      return failedUnit(line, attempts, group, shared, e); // an Error that nobody may swallow
     }
+  }
+
+  private boolean failedUnit(
+      HandlerLine line,
+      Map<Delivery, Attempt> attempts,
+      List<Work> group,
+      boolean shared,
+      Throwable cause) {
+    for (Work work : group) {
+      Attempt attempt = release(line, attempts, work);
+      if (!shared) {
+        settleFailed(attempt, cause);
+      }
+    }
+    if (cause instanceof OutOfMemoryError) {
+      surroundings.fatal(cause);
+    }
+    return !shared;
   }
 
   private void invoke(
