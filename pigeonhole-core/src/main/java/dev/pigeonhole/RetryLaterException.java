@@ -2,19 +2,16 @@ package dev.pigeonhole;
 
 import java.time.Duration;
 
-/** Thrown by a handler: not now, but after this time, a year at most. */
+/** Thrown by a handler: not now, but after this time. */
 public final class RetryLaterException extends InboxException {
   private static final long serialVersionUID = 1L;
-
-  private static final Duration LONGEST = Duration.ofDays(365);
 
   private final Duration delay;
   private final boolean counted;
 
   private RetryLaterException(Duration delay, boolean counted) {
     super(ErrorCode.HANDLER_LATER, "The handler asked for another attempt after " + delay + ".");
-    this.delay =
-        delay.isNegative() ? Duration.ZERO : delay.compareTo(LONGEST) > 0 ? LONGEST : delay;
+    this.delay = delay;
     this.counted = counted;
   }
 
@@ -28,7 +25,7 @@ public final class RetryLaterException extends InboxException {
     return new RetryLaterException(delay, false);
   }
 
-  /** How long to wait: what was asked for, but not less than nothing nor more than a year. */
+  /** How long to wait. */
   public Duration delay() {
     return delay;
   }

@@ -178,13 +178,4 @@ class RetryPolicyTest {
         .hasMessageContaining("PT1S")
         .hasMessageContaining("PT2S");
   }
-
-  @ParameterizedTest
-  @CsvSource({"PT-5S,PT0S", "PT0S,PT0S", "PT10M,PT10M", "PT2562047788015215H,P365D"})
-  void aWishedWaitIsBroughtIntoRange(String wished, String expected) {
-    assertThat(RetryLaterException.after(Duration.parse(wished)).delay())
-        .isEqualTo(Duration.parse(expected));
-    assertThat(RetryLaterException.uncounted(Duration.parse(wished)).delay())
-        .isEqualTo(Duration.parse(expected));
-  }
 }

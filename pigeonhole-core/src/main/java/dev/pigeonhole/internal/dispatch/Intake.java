@@ -111,18 +111,7 @@ public final class Intake {
       byte[] content = (byte[]) message.payload();
       return new Payloads.Encoded(content == null ? null : content.clone(), contentType);
     }
-    Object payload = payload(message);
-    try {
-      return payloads.encode(payload);
-    } catch (InboxException e) {
-      throw e;
-    } catch (RuntimeException e) {
-      throw new InboxException(
-          ErrorCode.PAYLOAD_UNENCODABLE,
-          "The codec threw %s on a %s."
-              .formatted(e.getClass().getName(), payload.getClass().getName()),
-          e);
-    }
+    return payloads.encode(payload(message));
   }
 
   private static Object payload(Message message) {
