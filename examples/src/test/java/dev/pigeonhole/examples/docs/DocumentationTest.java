@@ -11,6 +11,9 @@ import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.TypeBuilder;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.jdbc.Schema;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.nio.file.Files;
@@ -74,6 +77,20 @@ class DocumentationTest {
       }
     }
     assertThat(problems).isEmpty();
+  }
+
+  @Test
+  void everySqlBlockRuns() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
+      Schema.migrate(database.dataSource());
+      for (Path file : Documents.markdown()) {
+        for (Documents.Block block : Documents.blocks(file)) {
+          if (block.language().equals("sql")) {
+            assertThat(database.rows(String.join("\n", block.lines()))).as(block.where()).isEmpty();
+          }
+        }
+      }
+    }
   }
 
   @Test
