@@ -518,8 +518,8 @@ class PigeonholeTest {
     assertThat(twice.code()).isEqualTo(ErrorCode.HANDLER_KEY_TWICE);
     assertThat(twice)
         .hasMessageContaining("'reserve'")
-        .hasMessageContaining("channel 'orders' of inbox 'shop'")
-        .hasMessageContaining("channel 'orders' of inbox 'ship'");
+        .hasMessageContaining("channel 'orders' on " + Order.class.getName() + " in inbox 'shop'")
+        .hasMessageContaining("channel 'orders' on " + Order.class.getName() + " in inbox 'ship'");
   }
 
   @Test
@@ -544,7 +544,7 @@ class PigeonholeTest {
             ErrorCode.HANDLER_KEYS_DIFFER_BY_CASE);
     assertThat(refused)
         .hasMessageContaining("direct channel 'live'")
-        .hasMessageContaining("channel 'orders' of inbox 'shop'");
+        .hasMessageContaining("in inbox 'shop'");
   }
 
   @Test

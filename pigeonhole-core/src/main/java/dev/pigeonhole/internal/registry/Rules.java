@@ -73,8 +73,8 @@ public final class Rules {
   private static String where(String inbox, ChannelSpec channel, TypeSpec type) {
     return channel.direct()
         ? "direct channel '%s' on %s".formatted(channel.name(), type.type().getName())
-        : "channel '%s' of inbox '%s' on %s"
-            .formatted(channel.name(), inbox, type.type().getName());
+        : "channel '%s' on %s in inbox '%s'"
+            .formatted(channel.name(), type.type().getName(), inbox);
   }
 
   private void check(ChannelSpec channel, TypeSpec type) {
