@@ -136,7 +136,7 @@ class DocSnippetsConfigurationTest {
     payments.charge(payment.account(), 1, payment.reference());
   }
 
-  // snippet:transactional-handler
+  // snippet:add-to-balance
   void post(PaymentReceived payment, HandlerTransaction<PaymentReceived> tx) throws SQLException {
     try (PreparedStatement add =
         tx.connection()

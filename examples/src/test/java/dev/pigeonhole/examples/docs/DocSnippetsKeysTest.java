@@ -73,7 +73,7 @@ class DocSnippetsKeysTest {
 
   private static boolean drained(TestInbox test) {
     dev.pigeonhole.Inbox inbox = test.inbox();
-    // snippet:drain-check
+    // snippet:may-the-key-go
     DrainCheck check = inbox.admin().drainCheck("order-mailer");
     boolean mayGo = check.drained(); // check.open() tells how many are left
     // end
