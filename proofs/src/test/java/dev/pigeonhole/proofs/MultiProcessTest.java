@@ -9,7 +9,6 @@ import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.DatabaseServer;
 import dev.pigeonhole.support.Eventually;
-import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.Ledger;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
@@ -29,6 +28,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 class MultiProcessTest {
   private static final int PRODUCERS = 4;
+  private static final Duration BEAT = Duration.ofSeconds(2);
 
   @ParameterizedTest
   @EnumSource(names = {"POSTGRES", "MARIADB"})
@@ -42,11 +42,10 @@ class MultiProcessTest {
         HikariDataSource pool = database.pool(8);
         Ledger sends = Ledger.open(Files.createDirectories(directory).resolve("sends.log"))) {
       Schema.migrate(pool);
-      createEffects(database);
-      Inbox inbox =
-          Worker.inbox(
-              pool, new Worker.Traces(sends, 0), InboxListener.create(), Duration.ofSeconds(2));
-      Nemesis nemesis = new Nemesis(3, () -> worker(database, directory), server, directory, seed);
+      Worker.createEffects(database);
+      Inbox inbox = Worker.inbox(pool, new Worker.Traces(sends, 0), InboxListener.create(), BEAT);
+      Nemesis nemesis =
+          new Nemesis(3, () -> Worker.start(database, directory, BEAT), server, directory, seed);
       List<Producer> producers = new ArrayList<>();
       AtomicBoolean over = new AtomicBoolean();
       Thread load1 =
@@ -113,24 +112,5 @@ class MultiProcessTest {
         throw new IllegalStateException(e);
       }
     }
-  }
-
-  private static JavaProcess worker(TestDatabase database, Path directory) {
-    return JavaProcess.of(Worker.class)
-        .heap("256m")
-        .args(database.jdbcUrl(), database.user(), database.password(), directory)
-        .start();
-  }
-
-  private static void createEffects(TestDatabase database) {
-    String identity =
-        database.kind() == DatabaseKind.MARIADB
-            ? "BIGINT AUTO_INCREMENT"
-            : "BIGINT GENERATED ALWAYS AS IDENTITY";
-    database.execute(
-        "CREATE TABLE effect (id "
-            + identity
-            + " PRIMARY KEY, handler VARCHAR(50), message VARCHAR(200), ordering_key VARCHAR(50),"
-            + " number INT, pid BIGINT)");
   }
 }

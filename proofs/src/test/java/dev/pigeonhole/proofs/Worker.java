@@ -11,6 +11,8 @@ import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.event.InboxListener;
 import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.Ledger;
 import dev.pigeonhole.support.ParentWatch;
 import dev.pigeonhole.support.TestDatabase;
@@ -25,7 +27,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A worker process of the multi-process proof: four handlers that leave traces nobody but the
- * checker reads. Arguments: JDBC address, user, password, directory for its ledger.
+ * checker reads. Arguments: JDBC address, user, password, directory for its ledger, and the
+ * milliseconds between two beats.
  */
 public final class Worker {
   static final String CHANNEL = "proof";
@@ -38,8 +41,8 @@ public final class Worker {
     TestDatabase database = TestDatabase.attach(args[0], args[1], args[2]);
     try (Ledger ledger = Ledger.open(Path.of(args[3], "worker-" + pid + ".log"));
         HikariDataSource pool = database.pool(20)) {
-      Inbox inbox =
-          inbox(pool, new Traces(ledger, pid), refusals(ledger, pid), Duration.ofSeconds(2));
+      Duration beat = Duration.ofMillis(Long.parseLong(args[4]));
+      Inbox inbox = inbox(pool, new Traces(ledger, pid), refusals(ledger, pid), beat);
       RunningInbox running = inbox.start();
       Runtime.getRuntime().addShutdownHook(new Thread(running::close));
       System.out.println("READY");
@@ -76,6 +79,27 @@ public final class Worker {
         .with(
             InboxEvent.Restarted.class,
             event -> ledger.append("RESTARTED " + event.loop() + " " + event.cause()));
+  }
+
+  /** Starts a worker in a process of its own. */
+  static JavaProcess start(TestDatabase database, Path directory, Duration beat) {
+    return JavaProcess.of(Worker.class)
+        .heap("256m")
+        .args(database.jdbcUrl(), database.user(), database.password(), directory, beat.toMillis())
+        .start();
+  }
+
+  /** Where transactional handlers leave their traces; no unique key, so that doubles can show. */
+  static void createEffects(TestDatabase database) {
+    String identity =
+        database.kind() == DatabaseKind.MARIADB
+            ? "BIGINT AUTO_INCREMENT"
+            : "BIGINT GENERATED ALWAYS AS IDENTITY";
+    database.execute(
+        "CREATE TABLE effect (id "
+            + identity
+            + " PRIMARY KEY, handler VARCHAR(50), message VARCHAR(200), ordering_key VARCHAR(50),"
+            + " number INT, pid BIGINT)");
   }
 
   static long now() {

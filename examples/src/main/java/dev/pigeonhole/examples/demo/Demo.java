@@ -76,7 +76,9 @@ public final class Demo {
       report = Report.failed(options, Objects.toString(e.getMessage()));
       exit = CANNOT_START;
     } catch (Exception | AssertionError e) {
-      e.printStackTrace();
+      if (!reported.get()) { // else it fails because it was interrupted
+        e.printStackTrace();
+      }
       report = Report.failed(options, e.toString());
     }
     progress.clear();

@@ -129,6 +129,10 @@ final class Runner {
       return;
     }
     Attempt attempt = begin(line, work);
+    if (!surroundings.mayStart()) {
+      abandon(attempt); // a stop that began in between has not seen it running
+      return;
+    }
     Throwable thrown = null;
     try {
       CrashPoints.reach("run.before-handler");
@@ -154,11 +158,17 @@ final class Runner {
     return attempt;
   }
 
+  private void abandon(Attempt attempt) {
+    attempt.leave();
+    timeouts.forget(attempt);
+    running.remove(attempt);
+    surroundings.notStarted(attempt.work);
+  }
+
   private void end(HandlerLine line, Attempt attempt, @Nullable Throwable thrown) {
     attempt.leave();
     timeouts.forget(attempt);
     timeouts.tidyThread();
-    running.remove(attempt);
     if (attempt.end(Attempt.State.ENDED)) {
       if (thrown == null) {
         completed(attempt);
@@ -168,6 +178,7 @@ final class Runner {
     } else if (attempt.state() == Attempt.State.TIMED_OUT) {
       line.slotFreed();
     }
+    running.remove(attempt); // last: a stop that sees nothing running must find its outcome
     if (thrown instanceof OutOfMemoryError) {
       surroundings.fatal(thrown);
     }
@@ -217,14 +228,27 @@ final class Runner {
    * @return false if nothing was settled and the group must be redone
    */
   private boolean runUnit(Transactions store, HandlerLine line, List<Work> group, boolean shared) {
-    if (!surroundings.mayStart()) {
-      group.forEach(surroundings::notStarted);
-      return true;
-    }
     Map<Delivery, Attempt> attempts = new HashMap<>();
     for (Work work : group) {
       attempts.put(work.delivery(), begin(line, work));
     }
+    try {
+      if (!surroundings.mayStart()) {
+        attempts.values().forEach(this::abandon);
+        return true;
+      }
+      return runUnit(store, line, group, shared, attempts);
+    } finally {
+      running.removeAll(attempts.values()); // last, as for a plain attempt
+    }
+  }
+
+  private boolean runUnit(
+      Transactions store,
+      HandlerLine line,
+      List<Work> group,
+      boolean shared,
+      Map<Delivery, Attempt> attempts) {
     try {
       Set<Delivery> done =
           store.run(
@@ -259,7 +283,9 @@ final class Runner {
       }
       for (Work work : group) {
         Attempt attempt = attempts.get(work.delivery());
-        if (attempt != null && attempt.state() == Attempt.State.TIMED_OUT) {
+        if (attempt != null
+            && (attempt.state() == Attempt.State.TIMED_OUT
+                || attempt.state() == Attempt.State.CUT)) {
           settleFailed(attempt, e);
         } else if (e.kind() == StoreException.Kind.UNKNOWN) {
           surroundings.notOurs(work.delivery()); // reading again tells
@@ -328,7 +354,6 @@ final class Runner {
     attempt.leave();
     timeouts.forget(attempt);
     timeouts.tidyThread();
-    running.remove(attempt);
     attempt.using(null);
     if (attempt.state() == Attempt.State.TIMED_OUT) {
       line.slotFreed();
@@ -474,6 +499,9 @@ final class Runner {
   }
 
   private void tellFailed(Attempt attempt, Outcome outcome, Failure failure) {
+    if (outcome instanceof Outcome.LaterUncounted) {
+      return; // nothing went wrong: the handler only asked for another time
+    }
     String handler = attempt.handler.key();
     if (outcome instanceof Outcome.Poisoned) {
       LOG.warn(
@@ -487,10 +515,7 @@ final class Runner {
           new InboxEvent.Poisoned(
               events.inbox(), handler, attempt.message(), attempt.attempt(), failure));
     } else {
-      Duration next =
-          outcome instanceof Outcome.RetryAfter retry
-              ? retry.delay()
-              : outcome instanceof Outcome.LaterUncounted later ? later.delay() : Duration.ZERO;
+      Duration next = outcome instanceof Outcome.RetryAfter retry ? retry.delay() : Duration.ZERO;
       events.tell(
           new InboxEvent.Failed(
               events.inbox(), handler, attempt.message(), attempt.attempt(), failure, next));

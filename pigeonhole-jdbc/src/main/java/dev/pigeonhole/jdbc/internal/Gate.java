@@ -49,7 +49,7 @@ final class Gate {
   static final int ROWS_PER_STATEMENT = 1000;
 
   private static final long BYTES_PER_STATEMENT = 4_000_000;
-  private static final int BYTES_BESIDE_CONTENT = 300;
+  private static final long BYTES_BESIDE_CONTENT = 300;
   private static final int MOST_VANISHINGS = 50;
 
   // Indexes: delivery_pk, later_pk, poison_pk, receipt_pk.

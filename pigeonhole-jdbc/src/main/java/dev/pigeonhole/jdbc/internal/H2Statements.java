@@ -208,7 +208,7 @@ final class H2Statements implements Statements {
 
   @Override
   public AheadRead ahead(Session session, List<Ahead> rows) throws SQLException {
-    return UnionReads.ahead(session, rows);
+    return UnionReads.ahead(session, rows, 1);
   }
 
   /** H2 forgets savepoints silently, but it numbers transactions: DDL begins another one. */

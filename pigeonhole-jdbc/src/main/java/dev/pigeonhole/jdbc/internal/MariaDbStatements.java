@@ -250,7 +250,7 @@ final class MariaDbStatements implements Statements {
 
   @Override
   public AheadRead ahead(Session session, List<Ahead> rows) throws SQLException {
-    return UnionReads.ahead(session, rows);
+    return UnionReads.ahead(session, rows, Integer.MAX_VALUE);
   }
 
   /**

@@ -70,8 +70,7 @@ final class StartupChecks {
           return OptionalInt.of(number);
         }
       } catch (NoSuchMethodException | IllegalAccessException | InvocationTargetException e) {
-        // Not this pool.
-        continue;
+        // Not the name that this pool uses; perhaps the next.
       }
     }
     return OptionalInt.empty();

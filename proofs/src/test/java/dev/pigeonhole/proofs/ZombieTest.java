@@ -1,0 +1,140 @@
+package dev.pigeonhole.proofs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.MessageHandler;
+import dev.pigeonhole.PoisonException;
+import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.admin.DeliveryView;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.event.InboxListener;
+import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.jdbc.Schema;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.JavaProcess;
+import dev.pigeonhole.support.ParentWatch;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * A process stands still in the middle of an attempt. Others take it for dead, run the delivery,
+ * poison it, and an operator gives it a new life. Then the process wakes up, and its attempt fails.
+ *
+ * <p>If a settle named the delivery without its version, that old failure would end the fresh
+ * attempt: the message would be poisoned a second time, for a reason from another life.
+ */
+class ZombieTest {
+  private static final String CHANNEL = "zombie";
+  private static final Duration PATIENCE = Duration.ofMinutes(2);
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void aZombiesFailureDoesNotEndTheAttemptAfterAnOperatorsRetry(DatabaseKind kind)
+      throws Exception {
+    try (TestDatabase database = TestDatabases.open(kind)) {
+      Schema.migrate(database.dataSource());
+      CountDownLatch freshAttempt = new CountDownLatch(1);
+      CountDownLatch mayEnd = new CountDownLatch(1);
+      AtomicInteger attempts = new AtomicInteger();
+      Inbox inbox =
+          inbox(
+              database.pool(8),
+              received -> {
+                if (attempts.incrementAndGet() == 1) {
+                  throw new PoisonException("the first look says it is hopeless");
+                }
+                freshAttempt.countDown();
+                mayEnd.await();
+              },
+              InboxListener.create());
+      inbox.accept(CHANNEL, Message.of("m-1", "hello"));
+      try (JavaProcess zombie =
+          JavaProcess.of(Sleeper.class)
+              .heap("128m")
+              .args(database.jdbcUrl(), database.user(), database.password())
+              .start()) {
+        zombie.awaitLine("BEGUN", PATIENCE);
+        zombie.pause();
+        try (RunningInbox running = inbox.start()) {
+          Eventually.until("poisoned", PATIENCE, () -> state(inbox) == DeliveryState.POISONED);
+          assertThat(inbox.admin().as("proof").retry(CHANNEL, "m-1", "slow", "try again")).isTrue();
+          assertThat(freshAttempt.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+
+          zombie.resume();
+          zombie.awaitLine("REFUSED slow", PATIENCE);
+          DeliveryView meanwhile = inbox.find(CHANNEL, "m-1", "slow").orElseThrow();
+          assertThat(meanwhile.state()).isEqualTo(DeliveryState.PENDING);
+          assertThat(meanwhile.failures()).isZero();
+
+          mayEnd.countDown();
+          Eventually.until("completed", PATIENCE, () -> state(inbox) == DeliveryState.COMPLETED);
+        }
+      }
+      assertThat(attempts).as("attempts of the living").hasValue(2);
+      assertThat(Tables.count(database, "poison")).isZero();
+      assertThat(Tables.openCount(database)).isZero();
+      assertThat(database.count("SELECT failures FROM pigeonhole_receipt")).isZero();
+    }
+  }
+
+  private static DeliveryState state(Inbox inbox) {
+    return inbox.find(CHANNEL, "m-1", "slow").orElseThrow().state();
+  }
+
+  private static Inbox inbox(
+      HikariDataSource pool, MessageHandler<String> handler, InboxListener listener) {
+    return Inbox.on(JdbcStore.of(pool))
+        .named("zombie")
+        .channel(Channel.named(CHANNEL).on(String.class).handleMessage("slow", handler).build())
+        .beat(Duration.ofMillis(500))
+        .deadAfter(Duration.ofSeconds(2))
+        // One failure is enough to poison.
+        .retry(RetryPolicy.fixed(Duration.ofMillis(50)).maxAttempts(1))
+        .listener(listener)
+        .build();
+  }
+
+  /** Begins an attempt, is paused in it, and fails it after it has been woken up. */
+  static final class Sleeper {
+    private Sleeper() {}
+
+    public static void main(String[] args) throws Exception {
+      ParentWatch.install();
+      TestDatabase database = TestDatabase.attach(args[0], args[1], args[2]);
+      try (HikariDataSource pool = database.pool(8)) {
+        inbox(pool, received -> failAfterThePause(), refusals()).start().awaitStopped();
+      }
+    }
+
+    private static void failAfterThePause() throws InterruptedException {
+      System.out.println("BEGUN");
+      long last = System.nanoTime();
+      // A jump of the clock is how a process learns that it has stood still.
+      while (System.nanoTime() - last < TimeUnit.MILLISECONDS.toNanos(1_500)) {
+        last = System.nanoTime();
+        TimeUnit.MILLISECONDS.sleep(10);
+      }
+      throw new IllegalStateException("late failure of a zombie");
+    }
+
+    private static InboxListener refusals() {
+      return InboxListener.create()
+          .with(
+              InboxEvent.Refused.class,
+              event -> System.out.println("REFUSED " + event.handler() + " " + event.seq()));
+    }
+  }
+}
