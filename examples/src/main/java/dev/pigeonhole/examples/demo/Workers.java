@@ -56,8 +56,6 @@ final class Workers implements AutoCloseable {
     return JavaProcess.of(Worker.class)
         .heap("512m")
         .option("-XX:-UsePerfData")
-        // H2 reads a union by recursion, and the inbox asks it for many ranges at once.
-        .option("-Xss16m")
         .systemProperty("java.io.tmpdir", directory.toString())
         .args(server.getLocalPort(), directory)
         .args(database.toArguments().toArray())

@@ -57,6 +57,7 @@ import org.slf4j.LoggerFactory;
 public final class Dispatcher {
   private static final Logger LOG = LoggerFactory.getLogger(Dispatcher.class);
   private static final int MAX_PARKED_PER_CAPACITY = 20;
+  private static final int AHEAD_AT_ONCE = 100;
   private static final long QUIET_AT_MOST = Duration.ofSeconds(30).toNanos();
 
   /** What the dispatcher is told about its inbox. */
@@ -368,7 +369,7 @@ public final class Dispatcher {
     for (Delivery row : rows) {
       highest.merge(KeyName.of(row), row, (one, other) -> one.seq() > other.seq() ? one : other);
     }
-    AheadRead ahead = store.ahead(highest.values().stream().map(Dispatcher::question).toList());
+    AheadRead ahead = ahead(highest.values().stream().map(Dispatcher::question).toList());
     for (Delivery row : ahead.open()) {
       joinFromAhead(row);
     }
@@ -406,7 +407,22 @@ public final class Dispatcher {
         questions.add(question(row));
       }
     }
-    return store.ahead(questions).blocked();
+    return ahead(questions).blocked();
+  }
+
+  /**
+   * In parts: some databases answer with one select per key, and their parsers are not bottomless.
+   */
+  private AheadRead ahead(List<Ahead> questions) {
+    List<Delivery> rows = new ArrayList<>();
+    Set<Ahead> blocked = new HashSet<>();
+    for (int from = 0; from < questions.size(); from += AHEAD_AT_ONCE) {
+      int to = Math.min(from + AHEAD_AT_ONCE, questions.size());
+      AheadRead part = store.ahead(questions.subList(from, to));
+      rows.addAll(part.open());
+      blocked.addAll(part.blocked());
+    }
+    return new AheadRead(rows, blocked);
   }
 
   private record KeyName(Cell cell, long hash) {
@@ -467,7 +483,7 @@ public final class Dispatcher {
   private void advance(HandlerLine line, long hash, KeyLine key) {
     Delivery next = key.next();
     if (next != null) {
-      key.running = next.seq();
+      key.running = next;
       line.parked--;
       admit(next);
     } else if (key.members.isEmpty() && key.running == null) {
@@ -498,7 +514,7 @@ public final class Dispatcher {
     if (waiting.isEmpty()) {
       return;
     }
-    AheadRead ahead = store.ahead(List.copyOf(waiting.keySet()));
+    AheadRead ahead = ahead(List.copyOf(waiting.keySet()));
     Set<Long> stillThere = new HashSet<>();
     ahead.open().forEach(row -> stillThere.add(row.seq()));
     waiting.forEach(
@@ -739,8 +755,10 @@ public final class Dispatcher {
     line.keys.remove(hash);
     for (KeyLine.Member member : key.members.values()) {
       Delivery row = member.row();
-      if (member.runnable() && !Long.valueOf(row.seq()).equals(key.running)) {
-        line.parked--;
+      if (member.runnable() && !row.equals(key.running)) {
+        if (key.running == null || key.running.seq() != row.seq()) {
+          line.parked--; // else it is the running one's next attempt, which was never counted
+        }
         open.dropped(row);
         closed(row);
         rewind(row);
@@ -759,8 +777,7 @@ public final class Dispatcher {
     if (row.keyHash() != null) {
       KeyLine key = line.keys.get(hash(row));
       if (key != null) {
-        key.running = null;
-        key.members.remove(row.seq());
+        key.leave(row);
         dropKey(line, hash(row), key);
       }
     }
@@ -863,8 +880,7 @@ public final class Dispatcher {
     if (row.keyHash() != null) {
       KeyLine key = line.keys.get(hash(row));
       if (key != null) {
-        key.running = null;
-        key.members.remove(row.seq());
+        key.leave(row);
         dropKey(line, hash(row), key);
       }
     }

@@ -19,7 +19,9 @@ final class KeyLine {
   record Member(Delivery row, boolean runnable) {}
 
   final TreeMap<Long, Member> members = new TreeMap<>();
-  @Nullable Long running;
+
+  /** The attempt under way. A later attempt of the same row may already be a member. */
+  @Nullable Delivery running;
 
   /** The head if it can run now. */
   @Nullable Delivery next() {
@@ -28,6 +30,15 @@ final class KeyLine {
       return null;
     }
     return head.getValue().row();
+  }
+
+  /** The attempt is not under way any more; a later attempt of the row stays. */
+  void leave(Delivery row) {
+    running = null;
+    Member member = members.get(row.seq());
+    if (member != null && member.row().equals(row)) {
+      members.remove(row.seq());
+    }
   }
 
   /** Whether somebody is kept waiting by a head that is not due. */

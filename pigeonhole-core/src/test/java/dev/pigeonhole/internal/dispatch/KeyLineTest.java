@@ -4,6 +4,7 @@ import static dev.pigeonhole.internal.dispatch.Rows.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.internal.dispatch.KeyLine.Member;
+import dev.pigeonhole.store.Cell;
 import org.junit.jupiter.api.Test;
 
 class KeyLineTest {
@@ -20,7 +21,7 @@ class KeyLineTest {
     add(2, true);
 
     assertThat(line.next()).isEqualTo(row(1));
-    line.running = 1L;
+    line.running = row(1);
     assertThat(line.next()).as("the head has not been settled").isNull();
     line.members.remove(1L);
     line.running = null;
@@ -44,5 +45,19 @@ class KeyLineTest {
   void anEmptyLineHasNobody() {
     assertThat(line.next()).isNull();
     assertThat(line.waitsForHead()).isFalse();
+  }
+
+  @Test
+  void anAttemptThatLeavesDoesNotTakeItsSuccessorAlong() {
+    add(1, true);
+    line.running = row(new Cell(0, 1), 1, 0);
+    line.members.put(
+        1L, new Member(row(new Cell(0, 1), 1, 1), true)); // came back as due before the news
+
+    line.leave(row(new Cell(0, 1), 1, 0));
+
+    assertThat(line.next()).isEqualTo(row(new Cell(0, 1), 1, 1));
+    line.leave(row(new Cell(0, 1), 1, 1));
+    assertThat(line.members).isEmpty();
   }
 }
