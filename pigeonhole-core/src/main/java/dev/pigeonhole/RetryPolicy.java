@@ -142,10 +142,11 @@ public final class RetryPolicy {
 
   /** The wait after this many failures. */
   public Duration delayAfter(int failures, RandomGenerator random) {
-    long whole = cap.toNanos();
+    long first = base.toNanos();
+    long whole = first;
     if (growing) {
+      whole = cap.toNanos();
       int doublings = Math.min(Math.max(failures - 1, 0), 62);
-      long first = base.toNanos();
       // Shifting may overflow long before the cap is reached; compare by shifting the cap back.
       if (first <= (whole >> doublings)) {
         whole = first << doublings;

@@ -26,4 +26,11 @@ public record DeliveryView(
     Instant receivedAt,
     Optional<Instant> due,
     Optional<Instant> ended,
-    Optional<Failure> lastFailure) {}
+    Optional<Failure> lastFailure) {
+
+  /** The same delivery, shown in another state. */
+  public DeliveryView as(DeliveryState shown) {
+    return new DeliveryView(
+        message, handler, shown, failures, crashes, releases, receivedAt, due, ended, lastFailure);
+  }
+}

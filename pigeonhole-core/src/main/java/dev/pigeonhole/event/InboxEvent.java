@@ -49,8 +49,18 @@ public sealed interface InboxEvent {
       String inbox, String handler, MessageRef message, int attempt, Failure failure, Duration next)
       implements InboxEvent {}
 
-  /** A delivery will not be tried again until an operator acts. */
+  /**
+   * A delivery will not be tried again until an operator acts.
+   *
+   * @param message without source and with its number as id, such as {@code #7}, where the message
+   *     itself is gone
+   */
   record Poisoned(String inbox, String handler, MessageRef message, int attempt, Failure failure)
+      implements InboxEvent {}
+
+  /** A handler of a direct channel failed; it will not see the message again. */
+  record DirectFailed(
+      String inbox, String channel, String handler, MessageRef message, Failure failure)
       implements InboxEvent {}
 
   /**

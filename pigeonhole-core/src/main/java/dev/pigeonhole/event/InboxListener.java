@@ -62,6 +62,10 @@ public interface InboxListener {
       return with(InboxEvent.Poisoned.class, action);
     }
 
+    public Choice onDirectFailed(Consumer<? super InboxEvent.DirectFailed> action) {
+      return with(InboxEvent.DirectFailed.class, action);
+    }
+
     public Choice onReleased(Consumer<? super InboxEvent.Released> action) {
       return with(InboxEvent.Released.class, action);
     }

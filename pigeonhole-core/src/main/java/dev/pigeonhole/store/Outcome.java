@@ -33,9 +33,9 @@ public sealed interface Outcome {
   record Released() implements Outcome {}
 
   /**
-   * Behind a poisoned head of its key: waits in {@code later} without a due time, version + 1, until
-   * a retry of the head releases it. If an operator has retried the head since it was seen, nobody
-   * would release the row any more: then it is due at once.
+   * Behind a poisoned head of its key: waits in {@code later} without a due time, version + 1,
+   * until a retry of the head releases it. If an operator has retried the head since it was seen,
+   * nobody would release the row any more: then it is due at once.
    */
   record Blocked(@Nullable Failure reason) implements Outcome {}
 }

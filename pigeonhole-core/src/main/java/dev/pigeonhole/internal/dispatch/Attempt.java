@@ -31,6 +31,7 @@ final class Attempt implements Received<Object> {
 
   private final BooleanSupplier stopping;
   private State state = State.RUNNING; // guarded by this
+  private boolean left; // guarded by this; the handler has returned, its thread may do other work
   private @Nullable Object payload; // set once, before the handler sees this
   private volatile boolean stop;
   private volatile @Nullable Connection connection;
@@ -48,6 +49,18 @@ final class Attempt implements Received<Object> {
     }
     state = end;
     return true;
+  }
+
+  /** The handler has returned: from now on its thread is none of this attempt's business. */
+  synchronized void leave() {
+    left = true;
+  }
+
+  /** Interrupts the thread while the handler has it, and never anybody who has it afterwards. */
+  synchronized void interrupt() {
+    if (!left) {
+      thread.interrupt();
+    }
   }
 
   synchronized State state() {

@@ -2,6 +2,7 @@ package dev.pigeonhole.internal.dispatch;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
+import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.rescue.Node;
@@ -81,8 +82,11 @@ public final class Dispatcher {
   private final List<Delivery> suspects = new ArrayList<>();
   private final Set<CellState> probationOver = new HashSet<>();
 
-  /** Rows that a slot has begun and whose end is not written yet; survives a reset. */
+  /** Rows that a slot has begun and whose end is not written yet. */
   private final Set<Delivery> begun = ConcurrentHashMap.newKeySet();
+
+  /** Rows that slots or the settler have: news of each will come. Survives a reset. */
+  private final Set<Delivery> handed = new HashSet<>();
 
   private volatile boolean quiet;
   private volatile boolean stopped;
@@ -142,7 +146,7 @@ public final class Dispatcher {
     begun.add(row);
   }
 
-  /** Starts nothing from now on; queued work is dropped. */
+  /** Starts nothing from now on; queued work is dropped, and each cell given back once idle. */
   void stop() {
     stopped = true;
     post(
@@ -180,6 +184,7 @@ public final class Dispatcher {
     load();
     endProbations();
     giveBackWhatIsIdle();
+    distinctLines.forEach(HandlerLine::wakeWorkers);
   }
 
   boolean hasMail() {
@@ -191,12 +196,45 @@ public final class Dispatcher {
     reads.lookNow();
   }
 
-  /** Begins anew after a failure of its own: only what slots have begun is remembered. */
+  /**
+   * Begins anew after a failure in the middle of a turn, which may have left a row anywhere: only
+   * what slots and settler have is remembered, everything else is read again. Mail is kept, for
+   * each piece of news comes once.
+   */
   void reset() {
-    dropEverything();
+    for (HandlerLine line : distinctLines) {
+      line.withdraw(null).forEach(work -> handed.remove(work.delivery()));
+      line.ready.clear();
+      line.keys.clear();
+      line.occupancy = 0;
+      line.parked = 0;
+    }
+    suspects.clear();
+    open.retain(handed);
+    homes.clear();
+    for (Delivery row : handed) {
+      line(row.cell()).occupancy++;
+    }
     for (CellState cell : cells.values()) {
       cell.cursor = 0;
       cell.caughtUp = false;
+      countOpen(cell);
+    }
+    if (alone != null && !handed.contains(alone)) {
+      alone = null;
+    }
+    quiet = alone != null;
+    quietSince = 0;
+    reads.wake();
+  }
+
+  private void countOpen(CellState cell) {
+    cell.open = 0;
+    cell.late = 0;
+    for (Delivery row : handed) {
+      if (row.cell().equals(cell.cell)) {
+        opened(cell, row);
+      }
     }
   }
 
@@ -206,7 +244,11 @@ public final class Dispatcher {
     for (CellRow row : rows) {
       HandlerLine line = line(row.cell());
       int probation = row.unclean() ? 10 * line.slots + settings.batchSize() : 0;
-      cells.putIfAbsent(row.cell(), new CellState(row.cell(), row.token(), probation));
+      if (!cells.containsKey(row.cell())) {
+        CellState state = new CellState(row.cell(), row.token(), probation);
+        countOpen(state); // attempts from before it was lost may still run
+        cells.put(row.cell(), state);
+      }
     }
     ownedChanged();
     reads.wake();
@@ -287,24 +329,8 @@ public final class Dispatcher {
         ordered.add(row);
       }
     }
-    if (ordered.isEmpty()) {
-      return;
-    }
-    try {
+    if (!ordered.isEmpty()) {
       order(ordered);
-    } catch (RuntimeException e) {
-      ordered.forEach(this::forgetUnordered);
-      throw e;
-    }
-  }
-
-  /** The store failed before the row found its place in its key: it is read again. */
-  private void forgetUnordered(Delivery row) {
-    KeyLine key = line(row.cell()).keys.get(hash(row));
-    if (key == null || !key.members.containsKey(row.seq())) {
-      open.dropped(row);
-      closed(row);
-      reads.sweepSoon();
     }
   }
 
@@ -451,6 +477,8 @@ public final class Dispatcher {
 
   /** Nothing of the key runs until its poisoned head is settled: the row waits without a time. */
   private void block(Delivery row) {
+    line(row.cell()).occupancy++;
+    handed.add(row);
     settler.add(new Settlement(row, new Outcome.Blocked(null)), null);
   }
 
@@ -498,18 +526,9 @@ public final class Dispatcher {
     if (rows.isEmpty()) {
       return;
     }
-    List<Work> works;
-    try {
-      works = works(markIfOnProbation(rows), false);
-    } catch (RuntimeException e) {
-      for (Delivery row : rows) {
-        if (homes.containsKey(row)) {
-          line(row.cell()).ready.add(row);
-        }
-      }
-      throw e;
-    }
-    for (Work work : works) {
+    List<Delivery> marked = markIfOnProbation(rows);
+    for (Work work : works(marked, false)) {
+      handed.add(work.delivery());
       line(work.delivery().cell()).enqueue(work);
     }
     distinctLines.forEach(HandlerLine::wakeWorkers);
@@ -553,7 +572,9 @@ public final class Dispatcher {
       StoredMessage message = messages.get(row.seq());
       CellState cell = cells.get(row.cell());
       if (message == null) {
-        poison(row, ErrorCode.PAYLOAD_MISSING_MESSAGE, "The message of this delivery is gone.");
+        MessageRef gone = new MessageRef("", "#" + row.seq());
+        poison(
+            row, gone, ErrorCode.PAYLOAD_MISSING_MESSAGE, "The message of this delivery is gone.");
       } else {
         long token = cell == null ? 0 : cell.token;
         works.add(new Work(row, message, failures.get(row), token, runAlone));
@@ -562,9 +583,15 @@ public final class Dispatcher {
     return works;
   }
 
-  private void poison(Delivery row, ErrorCode code, String text) {
+  private void poison(Delivery row, MessageRef message, ErrorCode code, String text) {
     Failure failure = Failures.of(code, text, clock.instant());
-    settler.add(new Settlement(row, new Outcome.Poisoned(failure, false)), null);
+    String handler = line(row.cell()).handler.key();
+    handed.add(row);
+    settler.add(
+        new Settlement(row, new Outcome.Poisoned(failure, false)),
+        () ->
+            events.tell(
+                new InboxEvent.Poisoned(events.inbox(), handler, message, row.attempt(), failure)));
   }
 
   /** One suspect at a time, nothing beside it, in random order. */
@@ -591,26 +618,25 @@ public final class Dispatcher {
       alone = row;
       LOG.warn("Delivery {} took its process with it {} times and is poisoned", row, row.crashes());
       BoundHandler handler = line(row.cell()).handler;
+      StoredMessage message = store.load(List.of(row.seq())).get(row.seq());
       poison(
           row,
+          message == null
+              ? new MessageRef("", "#" + row.seq())
+              : new MessageRef(message.source(), message.id()),
           ErrorCode.HANDLER_CRASHED,
           "Handler '%s' ended its process %d times while it ran alone with this message."
               .formatted(handler.keyOf(row.keyId()), row.crashes()));
       return;
     }
     alone = row;
-    try {
+    for (Work work : works(List.of(row), true)) {
       if (store.mark(List.of(row), node.incarnation(), true).contains(row)) {
         gone(row);
-        return;
-      }
-      for (Work work : works(List.of(row), true)) {
+      } else {
         line(row.cell()).runAlone(work);
+        handed.add(row);
       }
-    } catch (RuntimeException e) {
-      alone = null;
-      suspects.add(row);
-      throw e;
     }
   }
 
@@ -647,12 +673,11 @@ public final class Dispatcher {
     Delivery row = result.settlement().delivery();
     Outcome outcome = result.settlement().outcome();
     HandlerLine line = line(row.cell());
-    open.settled(row);
-    ended(row);
-    closed(row);
-    if (!(outcome instanceof Outcome.Blocked)) {
+    if (open.settled(row)) {
+      closed(row);
       line.occupancy--;
     }
+    ended(row);
     if (result.refused()) {
       events.tell(new InboxEvent.Refused(events.inbox(), line.handler.key(), row.seq()));
     } else if (outcome instanceof Outcome.RetryAfter retry) {
@@ -726,10 +751,11 @@ public final class Dispatcher {
   /** The row is not ours to run: locked or settled by another, or its commit is in doubt. */
   void notOurs(Delivery row) {
     HandlerLine line = line(row.cell());
-    open.dropped(row);
+    if (open.dropped(row)) {
+      closed(row);
+      line.occupancy--;
+    }
     ended(row);
-    closed(row);
-    line.occupancy--;
     if (row.keyHash() != null) {
       KeyLine key = line.keys.get(hash(row));
       if (key != null) {
@@ -749,6 +775,7 @@ public final class Dispatcher {
 
   private void ended(Delivery row) {
     begun.remove(row);
+    handed.remove(row);
     if (row.equals(alone)) {
       alone = null;
     }
@@ -765,7 +792,7 @@ public final class Dispatcher {
   public record HandOver(Delivery row, StoredMessage message) {}
 
   void handOver(long ticket, Collection<HandOver> accepted) {
-    boolean handed = false;
+    boolean any = false;
     for (HandOver each : accepted) {
       CellState cell = cells.get(each.row().cell());
       if (cell == null || cell.leaving) {
@@ -776,22 +803,24 @@ public final class Dispatcher {
           cell.caughtUp
               && cell.probation == 0
               && each.row().keyHash() == null
-              && !each.row().late()
               && line.room() > 0
               && !quiet
               && !stopped
               && node.mayStart();
-      if (!direct) {
+      if (each.row().late()) {
+        reads.dueIn(Duration.ZERO); // which tells when its time comes
+      } else if (!direct) {
         reads.wake(cell);
       } else if (open.offer(each.row())) {
         opened(cell, each.row());
         line.occupancy++;
+        handed.add(each.row());
         line.enqueue(new Work(each.row(), each.message(), null, cell.token, false));
-        handed = true;
+        any = true;
       }
     }
     open.returnTicket(ticket);
-    if (handed) {
+    if (any) {
       distinctLines.forEach(HandlerLine::wakeWorkers);
     }
   }
@@ -826,10 +855,11 @@ public final class Dispatcher {
   /** Work that was queued for a slot, or taken by one that may not start it. */
   void forgetUnstarted(Delivery row) {
     HandlerLine line = line(row.cell());
-    open.dropped(row);
+    if (open.dropped(row)) {
+      closed(row);
+      line.occupancy--;
+    }
     ended(row);
-    closed(row);
-    line.occupancy--;
     if (row.keyHash() != null) {
       KeyLine key = line.keys.get(hash(row));
       if (key != null) {

@@ -89,7 +89,8 @@ public final class Engine {
             events,
             settings.retry(),
             store.clock(),
-            () -> stopping,
+            // By hand nobody beats while a handler runs, and nobody is in a hurry.
+            () -> stopping || (timer != null && !node.beating()),
             new Around(fatal));
     Map<Integer, HandlerLine> lines = new HashMap<>();
     for (BoundHandler handler : registry.handlers()) {

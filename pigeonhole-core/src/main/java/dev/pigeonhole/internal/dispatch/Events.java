@@ -31,7 +31,9 @@ public final class Events {
     for (InboxListener listener : listeners) {
       try {
         listener.on(event);
-      } catch (RuntimeException | LinkageError e) {
+      } catch (OutOfMemoryError e) {
+        throw e;
+      } catch (Throwable e) {
         LOG.warn("A listener failed on {}; it is ignored", event.getClass().getSimpleName(), e);
       }
     }

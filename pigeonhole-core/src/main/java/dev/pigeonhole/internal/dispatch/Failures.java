@@ -77,7 +77,7 @@ public final class Failures {
     try {
       @Nullable String message = thrown.getMessage();
       return message == null ? "" : message;
-    } catch (RuntimeException e) {
+    } catch (Throwable e) {
       return "(its message could not be read: " + e.getClass().getName() + ")";
     }
   }
@@ -86,7 +86,7 @@ public final class Failures {
     BoundedText text = new BoundedText(2 * STACK);
     try (PrintWriter writer = new PrintWriter(text)) {
       thrown.printStackTrace(writer);
-    } catch (RuntimeException e) {
+    } catch (Throwable e) {
       return text + "(its stack could not be read: " + e.getClass().getName() + ")";
     }
     return text.toString();
@@ -94,7 +94,7 @@ public final class Failures {
 
   private static String fingerprint(Throwable thrown) {
     StringBuilder place = new StringBuilder(thrown.getClass().getName());
-    StackTraceElement[] frames = thrown.getStackTrace();
+    StackTraceElement[] frames = frames(thrown);
     for (int i = 0; i < Math.min(3, frames.length); i++) {
       place
           .append('\n')
@@ -103,6 +103,15 @@ public final class Failures {
           .append(frames[i].getMethodName());
     }
     return String.format("%016x", dev.pigeonhole.internal.registry.Hashes.key(place.toString()));
+  }
+
+  private static StackTraceElement[] frames(Throwable thrown) {
+    try {
+      StackTraceElement[] frames = thrown.getStackTrace();
+      return frames == null ? new StackTraceElement[0] : frames;
+    } catch (Throwable e) {
+      return new StackTraceElement[0];
+    }
   }
 
   /** Forgets what goes over the limit, so that a huge message costs no more than its own size. */

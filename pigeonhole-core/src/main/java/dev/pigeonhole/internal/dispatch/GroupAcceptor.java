@@ -67,15 +67,27 @@ public final class GroupAcceptor {
     return mine.results == null ? List.of() : mine.results;
   }
 
+  /** How many accepts wait for a commit, for tests. */
+  int queued() {
+    queueing.lock();
+    try {
+      return queue.size();
+    } finally {
+      queueing.unlock();
+    }
+  }
+
   private List<Pending> nextGroup() {
     List<Pending> group = new ArrayList<>();
     int size = 0;
     queueing.lock();
     try {
-      while (!queue.isEmpty() && size < groupSize) {
-        Pending next = queue.removeFirst();
+      Pending next = queue.peekFirst();
+      while (next != null && size + next.batch.size() <= groupSize) {
+        queue.removeFirst();
         group.add(next);
         size += next.batch.size();
+        next = queue.peekFirst();
       }
     } finally {
       queueing.unlock();

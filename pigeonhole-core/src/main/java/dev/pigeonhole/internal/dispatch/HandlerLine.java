@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
@@ -72,19 +73,29 @@ final class HandlerLine {
   void wakeWorkers() {
     for (int wanted = queued.get(); wanted > 0 && !quiet.getAsBoolean(); wanted--) {
       int now = active.get();
-      if (now >= slots + stuck.get()) {
+      if (now >= allowed()) {
         return;
       }
       if (active.compareAndSet(now, now + 1)) {
-        executor.execute(this::work);
+        execute(this::work);
       }
+    }
+  }
+
+  /** An executor that refuses must not cost a slot. */
+  private void execute(Runnable task) {
+    try {
+      executor.execute(task);
+    } catch (RejectedExecutionException e) {
+      active.decrementAndGet();
+      throw e;
     }
   }
 
   /** Runs one piece of work while everything else is quiet. */
   void runAlone(Work work) {
     active.incrementAndGet();
-    executor.execute(
+    execute(
         () -> {
           try {
             runner.accept(this, List.of(work));
@@ -112,18 +123,20 @@ final class HandlerLine {
   }
 
   /**
-   * A slot's attempt has timed out and does not end. Opens a spare slot, up to as many as there are
-   * slots, and answers how many are stuck now.
+   * A slot's attempt has timed out and does not end. Allows for a spare slot, up to as many as
+   * there are slots, and answers how many are stuck now.
    */
   int slotStuck() {
-    int now = stuck.updateAndGet(n -> Math.min(n + 1, slots));
-    wakeWorkers();
-    return now;
+    return stuck.incrementAndGet();
   }
 
   /** A stuck attempt has ended after all. */
   void slotFreed() {
-    stuck.updateAndGet(n -> Math.max(0, n - 1));
+    stuck.decrementAndGet();
+  }
+
+  private int allowed() {
+    return slots + Math.min(stuck.get(), slots);
   }
 
   private void work() {
@@ -143,7 +156,7 @@ final class HandlerLine {
   private List<Work> take() {
     int most = handler.spec().sharedCommits();
     List<Work> group = new ArrayList<>(Math.min(most, 8));
-    while (group.size() < most && !quiet.getAsBoolean() && active.get() <= slots + stuck.get()) {
+    while (group.size() < most && !quiet.getAsBoolean() && active.get() <= allowed()) {
       Work work = queue.poll();
       if (work == null) {
         break;

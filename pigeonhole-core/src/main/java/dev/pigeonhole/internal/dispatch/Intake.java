@@ -60,8 +60,8 @@ public final class Intake {
   }
 
   private NewMessage convert(ChannelSpec channel, Message message) {
-    Payloads.Encoded encoded = encoded(message);
     TypeSpec type = type(channel, message);
+    Payloads.Encoded encoded = encoded(message);
     String typeName = message.type().orElseGet(() -> type == null ? "" : type.name());
     checkType(typeName);
     checkSize(encoded);
@@ -76,6 +76,7 @@ public final class Intake {
     }
     String checkedId = checkId(id);
     checkSource(source);
+    checkTransport(message.transport());
     String orderingKey = orderingKey(type, message, encoded);
     long hash = orderingKey == null ? Hashes.identity(source, checkedId) : Hashes.key(orderingKey);
     return new NewMessage(
@@ -101,9 +102,7 @@ public final class Intake {
     if (message.type().isPresent()) {
       String contentType = message.contentType().orElse("application/octet-stream");
       Payloads.refuseSerialized(contentType);
-      if (contentType.isBlank()
-          || contentType.length() > 200
-          || contentType.chars().anyMatch(Character::isISOControl)) {
+      if (contentType.isBlank() || points(contentType) > 200 || badCharacter(contentType) >= 0) {
         throw reject(
             ErrorCode.PAYLOAD_CHARSET,
             "The content type '%s' is not usable: 1 to 200 characters, no control characters."
@@ -112,35 +111,36 @@ public final class Intake {
       byte[] content = (byte[]) message.payload();
       return new Payloads.Encoded(content == null ? null : content.clone(), contentType);
     }
+    return payloads.encode(payload(message));
+  }
+
+  private static Object payload(Message message) {
     Object payload = message.payload();
     if (payload == null) {
       throw reject(
           ErrorCode.PAYLOAD_UNENCODABLE,
           "The payload is null, which names no type. Use Message.encoded(…) for a missing body.");
     }
-    return payloads.encode(payload);
+    return payload;
   }
 
   private @Nullable TypeSpec type(ChannelSpec channel, Message message) {
     if (message.type().isPresent()) {
       return Registry.typeNamed(channel, message.type().get());
     }
-    Object payload = message.payload();
-    TypeSpec type = payload == null ? null : Registry.typeOf(channel, payload.getClass());
+    Class<?> payload = payload(message).getClass();
+    TypeSpec type = Registry.typeOf(channel, payload);
     if (type == null) {
       throw reject(
           ErrorCode.TYPE_NOT_REGISTERED,
           "Channel '%s' has no handler for %s and no name to store it under. Declare .on(%s.class)."
-              .formatted(
-                  channel.name(),
-                  payload == null ? "null" : payload.getClass().getName(),
-                  payload == null ? "Type" : payload.getClass().getSimpleName()));
+              .formatted(channel.name(), payload.getName(), payload.getSimpleName()));
     }
     return type;
   }
 
   private static void checkType(String name) {
-    if (name.isBlank() || points(name) > 200 || name.chars().anyMatch(Character::isISOControl)) {
+    if (name.isBlank() || points(name) > 200 || badCharacter(name) >= 0) {
       throw reject(
           ErrorCode.PAYLOAD_TYPE_REFUSED,
           "The type name '%s' is not usable: 1 to 200 characters, not blank, no control characters."
@@ -175,10 +175,10 @@ public final class Intake {
           "The key selector of %s threw %s.".formatted(type.name(), e.getClass().getName()),
           e);
     }
-    if (selected == null) {
+    if (selected == null || selected.isEmpty()) {
       throw reject(
           ErrorCode.KEY_SELECTOR_FAILED,
-          "The key selector of %s answered null: the message has no business key."
+          "The key selector of %s answered nothing: the message has no business key."
               .formatted(type.name()));
     }
     return selected;
@@ -256,6 +256,14 @@ public final class Intake {
     }
   }
 
+  private static void checkTransport(String transport) {
+    if (!Names.valid(transport)) {
+      throw reject(
+          ErrorCode.NAME_INVALID,
+          "The transport '%s' is not usable. %s".formatted(Names.shown(transport), Names.RULE));
+    }
+  }
+
   private static void checkCharacters(String what, String value, ErrorCode control) {
     int at = badCharacter(value);
     if (at < 0) {
@@ -282,11 +290,11 @@ public final class Intake {
           "The message has %d headers, the limit is %d.".formatted(count, limits.maxHeaders()));
     }
     for (String name : message.headers().asMap().keySet()) {
-      if (name.isEmpty() || badCharacter(name) >= 0) {
+      if (name == null || name.isEmpty() || badCharacter(name) >= 0) {
         throw reject(
             ErrorCode.HEADER_NAME_INVALID,
             "The header name '%s' is empty or has a control character."
-                .formatted(Names.shown(name)));
+                .formatted(Names.shown(String.valueOf(name))));
       }
     }
     byte[] bytes = HeaderFormat.encode(message.headers());

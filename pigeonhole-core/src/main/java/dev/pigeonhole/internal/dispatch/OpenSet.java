@@ -1,6 +1,7 @@
 package dev.pigeonhole.internal.dispatch;
 
 import dev.pigeonhole.store.Delivery;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -60,18 +61,24 @@ final class OpenSet {
     return open.containsKey(Key.of(row));
   }
 
-  /** The row was settled, by us or by somebody else. */
-  synchronized void settled(Delivery row) {
+  /** The row was settled, by us or by somebody else. Answers whether it was open. */
+  synchronized boolean settled(Delivery row) {
     Key key = Key.of(row);
     if (!tickets.isEmpty()) {
       tombstones.put(key, lastTicket);
     }
-    open.remove(key);
+    return open.remove(key) != null;
   }
 
-  /** The row was not started and may be offered again. */
-  synchronized void dropped(Delivery row) {
-    open.remove(Key.of(row));
+  /** The row was not started and may be offered again. Answers whether it was open. */
+  synchronized boolean dropped(Delivery row) {
+    return open.remove(Key.of(row)) != null;
+  }
+
+  /** Drops every row but these. */
+  synchronized void retain(Collection<Delivery> rows) {
+    open.clear();
+    rows.forEach(row -> open.put(Key.of(row), row));
   }
 
   synchronized int size() {

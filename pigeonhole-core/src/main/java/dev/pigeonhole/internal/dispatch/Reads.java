@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -43,6 +44,7 @@ final class Reads {
   private final int batchSize;
 
   private final Set<CellState> woken = new LinkedHashSet<>();
+  private final Set<HandlerLine> fullWhenDue = new HashSet<>();
   private boolean looking = true;
   private boolean hungry;
   private boolean swept;
@@ -77,6 +79,7 @@ final class Reads {
   void wake() {
     looking = true;
     idlePoll = pollMin;
+    dueIn(Duration.ZERO);
   }
 
   /** Something has come in here. */
@@ -88,6 +91,9 @@ final class Reads {
   /** Slots were freed: a handler that was full may be asked again. */
   void roomMade() {
     hungry = true;
+    if (fullWhenDue.stream().anyMatch(Reads::hasRoom)) {
+      dueIn(Duration.ZERO);
+    }
   }
 
   void dueIn(Duration delay) {
@@ -237,9 +243,12 @@ final class Reads {
 
   private void due(long now, Consumer<List<Delivery>> found) {
     List<CellLimit> asked = new ArrayList<>();
+    fullWhenDue.clear();
     for (CellState cell : cells) {
       HandlerLine handler = line.apply(cell.cell);
-      if (!cell.leaving && hasRoom(handler)) {
+      if (!hasRoom(handler)) {
+        fullWhenDue.add(handler);
+      } else if (!cell.leaving) {
         // What is open of it already comes back again; it must not hide what stands behind.
         asked.add(new CellLimit(cell.cell, SHARE + cell.late));
       }

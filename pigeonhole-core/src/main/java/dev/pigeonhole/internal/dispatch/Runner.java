@@ -51,6 +51,7 @@ final class Runner {
   private static final Logger LOG = LoggerFactory.getLogger(Runner.class);
   private static final Duration NO_SHARING_AFTER_DEADLOCK = Duration.ofMinutes(1);
   private static final Duration AFTER_STORE_ERROR = Duration.ofMillis(500);
+  private static final Duration LONGEST_WAIT = Duration.ofDays(3653);
 
   /** What an attempt needs of the engine around it. */
   interface Surroundings {
@@ -128,6 +129,10 @@ final class Runner {
       return;
     }
     Attempt attempt = begin(line, work);
+    if (!surroundings.mayStart()) {
+      abandon(attempt); // a stop that began in between has not seen it running
+      return;
+    }
     Throwable thrown = null;
     try {
       CrashPoints.reach("run.before-handler");
@@ -153,9 +158,17 @@ final class Runner {
     return attempt;
   }
 
-  private void end(HandlerLine line, Attempt attempt, @Nullable Throwable thrown) {
+  private void abandon(Attempt attempt) {
+    attempt.leave();
     timeouts.forget(attempt);
     running.remove(attempt);
+    surroundings.notStarted(attempt.work);
+  }
+
+  private void end(HandlerLine line, Attempt attempt, @Nullable Throwable thrown) {
+    attempt.leave();
+    timeouts.forget(attempt);
+    timeouts.tidyThread();
     if (attempt.end(Attempt.State.ENDED)) {
       if (thrown == null) {
         completed(attempt);
@@ -164,8 +177,8 @@ final class Runner {
       }
     } else if (attempt.state() == Attempt.State.TIMED_OUT) {
       line.slotFreed();
-      Thread.interrupted(); // the interrupt was meant for the handler
     }
+    running.remove(attempt); // last: a stop that sees nothing running must find its outcome
     if (thrown instanceof OutOfMemoryError) {
       surroundings.fatal(thrown);
     }
@@ -173,18 +186,22 @@ final class Runner {
 
   /** On the timer's thread. The slot is replaced; whatever the handler still does is refused. */
   private void timedOut(HandlerLine line, Attempt attempt, Duration timeout) {
-    if (!attempt.end(Attempt.State.TIMED_OUT)) {
-      return;
+    int stuckNow;
+    synchronized (attempt) { // so that a handler which returns just now frees the slot after this
+      if (!attempt.end(Attempt.State.TIMED_OUT)) {
+        return;
+      }
+      stuckNow = line.slotStuck();
     }
-    int stuckNow = line.slotStuck();
-    events.tell(
-        new InboxEvent.Stuck(events.inbox(), line.handler.key(), attempt.message(), stuckNow));
     failed(
         attempt,
         new InboxException(
             ErrorCode.HANDLER_TIMED_OUT,
             "The attempt took longer than %s, the limit of handler '%s'. It was told to stop."
                 .formatted(timeout, line.handler.key())));
+    events.tell(
+        new InboxEvent.Stuck(events.inbox(), line.handler.key(), attempt.message(), stuckNow));
+    line.wakeWorkers();
   }
 
   private void runInTransaction(HandlerLine line, List<Work> group) {
@@ -211,14 +228,27 @@ final class Runner {
    * @return false if nothing was settled and the group must be redone
    */
   private boolean runUnit(Transactions store, HandlerLine line, List<Work> group, boolean shared) {
-    if (!surroundings.mayStart()) {
-      group.forEach(surroundings::notStarted);
-      return true;
-    }
     Map<Delivery, Attempt> attempts = new HashMap<>();
     for (Work work : group) {
       attempts.put(work.delivery(), begin(line, work));
     }
+    try {
+      if (!surroundings.mayStart()) {
+        attempts.values().forEach(this::abandon);
+        return true;
+      }
+      return runUnit(store, line, group, shared, attempts);
+    } finally {
+      running.removeAll(attempts.values()); // last, as for a plain attempt
+    }
+  }
+
+  private boolean runUnit(
+      Transactions store,
+      HandlerLine line,
+      List<Work> group,
+      boolean shared,
+      Map<Delivery, Attempt> attempts) {
     try {
       Set<Delivery> done =
           store.run(
@@ -236,19 +266,7 @@ final class Runner {
       }
       return true;
     } catch (Transactions.WorkFailedException e) {
-      group.forEach(work -> release(line, attempts, work));
-      if (shared) {
-        return false;
-      }
-      Attempt attempt = attempts.get(group.get(0).delivery());
-      Throwable cause = e.getCause() == null ? e : e.getCause();
-      if (attempt != null) {
-        settleFailed(attempt, cause);
-      }
-      if (cause instanceof OutOfMemoryError) {
-        surroundings.fatal(cause);
-      }
-      return true;
+      return failedUnit(line, attempts, group, shared, e.getCause() == null ? e : e.getCause());
     } catch (StoreException e) {
       group.forEach(work -> release(line, attempts, work));
       if (shared) {
@@ -258,10 +276,16 @@ final class Runner {
         }
         return false;
       }
-      LOG.debug("The store failed under handler {}; it does not count", line.handler.key(), e);
+      if (e.kind() == StoreException.Kind.PERMANENT) {
+        LOG.warn("The store refuses to run handler {}", line.handler.key(), e);
+      } else {
+        LOG.debug("The store failed under handler {}; it does not count", line.handler.key(), e);
+      }
       for (Work work : group) {
         Attempt attempt = attempts.get(work.delivery());
-        if (attempt != null && attempt.state() == Attempt.State.TIMED_OUT) {
+        if (attempt != null
+            && (attempt.state() == Attempt.State.TIMED_OUT
+                || attempt.state() == Attempt.State.CUT)) {
           settleFailed(attempt, e);
         } else if (e.kind() == StoreException.Kind.UNKNOWN) {
           surroundings.notOurs(work.delivery()); // reading again tells
@@ -271,7 +295,27 @@ final class Runner {
         }
       }
       return true;
+    } catch (Throwable e) {
+      return failedUnit(line, attempts, group, shared, e); // an Error that nobody may swallow
     }
+  }
+
+  private boolean failedUnit(
+      HandlerLine line,
+      Map<Delivery, Attempt> attempts,
+      List<Work> group,
+      boolean shared,
+      Throwable cause) {
+    for (Work work : group) {
+      Attempt attempt = release(line, attempts, work);
+      if (!shared) {
+        settleFailed(attempt, cause);
+      }
+    }
+    if (cause instanceof OutOfMemoryError) {
+      surroundings.fatal(cause);
+    }
+    return !shared;
   }
 
   private void invoke(
@@ -307,12 +351,12 @@ final class Runner {
     if (attempt == null) {
       throw new IllegalStateException("an attempt was lost");
     }
+    attempt.leave();
     timeouts.forget(attempt);
-    running.remove(attempt);
+    timeouts.tidyThread();
     attempt.using(null);
     if (attempt.state() == Attempt.State.TIMED_OUT) {
       line.slotFreed();
-      Thread.interrupted();
     }
     return attempt;
   }
@@ -399,10 +443,16 @@ final class Runner {
 
   private void settle(Attempt attempt, Throwable thrown) {
     Delivery delivery = attempt.work.delivery();
-    Instant now = clock.instant();
-    Failure failure = Failures.of(thrown, now);
-    Outcome outcome = judge(attempt, thrown, failure);
-    settler.add(new Settlement(delivery, outcome), () -> tellFailed(attempt, outcome, failure));
+    try {
+      Instant now = clock.instant();
+      Failure failure = Failures.of(thrown, now);
+      Outcome outcome = judge(attempt, thrown, failure);
+      settler.add(new Settlement(delivery, outcome), () -> tellFailed(attempt, outcome, failure));
+    } catch (Throwable e) {
+      // An attempt that nobody settles would stay open until the process ends.
+      settler.add(new Settlement(delivery, new Outcome.LaterUncounted(AFTER_STORE_ERROR)), null);
+      LOG.error("The end of an attempt of '{}' could not be judged", attempt.handler.key(), e);
+    }
   }
 
   private Outcome judge(Attempt attempt, Throwable thrown, Failure failure) {
@@ -417,11 +467,11 @@ final class Runner {
     }
     if (thrown instanceof RetryLaterException later) {
       if (!later.counted()) {
-        return new Outcome.LaterUncounted(later.delay());
+        return new Outcome.LaterUncounted(bounded(later.delay()));
       }
       return failures >= policy.maxAttempts()
           ? new Outcome.Poisoned(failure, true)
-          : new Outcome.RetryAfter(later.delay(), failure);
+          : new Outcome.RetryAfter(bounded(later.delay()), failure);
     }
     RetryPolicy.Decision decision =
         policy.after(failures, thrown, random(policy, attempt.work.delivery()));
@@ -429,6 +479,14 @@ final class Runner {
       return new Outcome.RetryAfter(retry.delay(), failure);
     }
     return new Outcome.Poisoned(failure, true);
+  }
+
+  /** A wait that no store can add to its time would keep every settle of its batch. */
+  private static Duration bounded(Duration asked) {
+    if (asked.isNegative()) {
+      return Duration.ZERO;
+    }
+    return asked.compareTo(LONGEST_WAIT) > 0 ? LONGEST_WAIT : asked;
   }
 
   /** Seeded policies give the same waits for the same delivery, whichever thread asks first. */
@@ -441,6 +499,9 @@ final class Runner {
   }
 
   private void tellFailed(Attempt attempt, Outcome outcome, Failure failure) {
+    if (outcome instanceof Outcome.LaterUncounted) {
+      return; // nothing went wrong: the handler only asked for another time
+    }
     String handler = attempt.handler.key();
     if (outcome instanceof Outcome.Poisoned) {
       LOG.warn(
@@ -454,10 +515,7 @@ final class Runner {
           new InboxEvent.Poisoned(
               events.inbox(), handler, attempt.message(), attempt.attempt(), failure));
     } else {
-      Duration next =
-          outcome instanceof Outcome.RetryAfter retry
-              ? retry.delay()
-              : outcome instanceof Outcome.LaterUncounted later ? later.delay() : Duration.ZERO;
+      Duration next = outcome instanceof Outcome.RetryAfter retry ? retry.delay() : Duration.ZERO;
       events.tell(
           new InboxEvent.Failed(
               events.inbox(), handler, attempt.message(), attempt.attempt(), failure, next));

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -30,6 +31,7 @@ final class Settler {
   private final int batchSize;
   private final Consumer<List<Settled>> settled;
   private final LinkedBlockingQueue<Entry> queue = new LinkedBlockingQueue<>();
+  private final AtomicInteger unwritten = new AtomicInteger();
   // Only the settling thread touches these three.
   private List<Entry> batch = new ArrayList<>();
   private boolean unknownBefore;
@@ -42,6 +44,7 @@ final class Settler {
   }
 
   void add(Settlement settlement, @Nullable Runnable event) {
+    unwritten.incrementAndGet();
     queue.add(new Entry(settlement, event));
   }
 
@@ -67,8 +70,9 @@ final class Settler {
     }
   }
 
+  /** Whether everything that was added is written and told. Asked by whoever stops the inbox. */
   boolean idle() {
-    return queue.isEmpty() && batch.isEmpty();
+    return unwritten.get() == 0;
   }
 
   private void flush() {
@@ -85,6 +89,9 @@ final class Settler {
       }
       unknownBefore |= e.kind() == StoreException.Kind.UNKNOWN;
       pauseMillis = Math.min(MAX_PAUSE_MILLIS, Math.max(50, pauseMillis * 2));
+      throw e;
+    } catch (RuntimeException | Error e) {
+      unknownBefore = true; // whatever it was, it may have come after the commit
       throw e;
     }
   }
@@ -104,6 +111,7 @@ final class Settler {
         }
         LOG.error("Delivery {} cannot be settled; it will be run again", entry.settlement(), e);
         settled.accept(List.of(new Settled(entry.settlement(), true)));
+        unwritten.decrementAndGet();
       }
     }
     unknownBefore = false;
@@ -120,10 +128,24 @@ final class Settler {
       // After a lost answer our own first try may be what refuses the second.
       boolean lost = !resolving && refused.contains(entry.settlement().delivery());
       results.add(new Settled(entry.settlement(), lost));
-      if (!lost && entry.event() != null) {
-        entry.event().run();
-      }
     }
     settled.accept(results);
+    for (int i = 0; i < results.size(); i++) {
+      if (!results.get(i).refused()) {
+        tell(entries.get(i).event());
+      }
+    }
+    unwritten.addAndGet(-entries.size());
+  }
+
+  /** What is written stays written, whatever telling it brings. */
+  private static void tell(@Nullable Runnable event) {
+    try {
+      if (event != null) {
+        event.run();
+      }
+    } catch (RuntimeException e) {
+      LOG.warn("An event could not be told", e);
+    }
   }
 }

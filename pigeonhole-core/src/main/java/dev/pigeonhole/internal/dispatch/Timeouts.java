@@ -32,6 +32,13 @@ final class Timeouts {
     this.interrupting = interrupting;
   }
 
+  /** After a handler has returned: an interrupt it left behind must not reach the next one. */
+  void tidyThread() {
+    if (timer != null) {
+      Thread.interrupted(); // by hand it is the caller's thread, and the caller's interrupt
+    }
+  }
+
   void watch(Attempt attempt, Duration timeout, Runnable timedOut) {
     ScheduledExecutorService chosen = timer;
     if (chosen != null) {
@@ -68,7 +75,7 @@ final class Timeouts {
 
   void interrupt(Attempt attempt) {
     if (interrupting) {
-      attempt.thread.interrupt();
+      attempt.interrupt();
     }
   }
 

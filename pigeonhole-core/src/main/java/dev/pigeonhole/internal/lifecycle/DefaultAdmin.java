@@ -1,11 +1,13 @@
 package dev.pigeonhole.internal.lifecycle;
 
+import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.DrainCheck;
 import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.InboxStore;
+import dev.pigeonhole.store.NodeRow;
 import java.util.List;
 import java.util.Optional;
 
@@ -31,7 +33,22 @@ final class DefaultAdmin implements InboxAdmin {
 
   @Override
   public Optional<DeliveryView> find(String source, String id, String handler) {
-    return id(handler).flatMap(key -> store.admin().find(source, id, key.family()));
+    return id(handler)
+        .flatMap(
+            key ->
+                store
+                    .admin()
+                    .find(source, id, key.family())
+                    .map(view -> isHeld(view, key.family()) ? view.as(DeliveryState.HELD) : view));
+  }
+
+  /** Held is nobody's column: it follows from who lives and what they know. */
+  private boolean isHeld(DeliveryView view, int family) {
+    if (view.state() != DeliveryState.PENDING && view.state() != DeliveryState.SCHEDULED) {
+      return false;
+    }
+    List<NodeRow> living = store.nodes().nodes().stream().filter(NodeRow::alive).toList();
+    return !living.isEmpty() && living.stream().noneMatch(node -> node.handlers().contains(family));
   }
 
   @Override

@@ -40,6 +40,7 @@ import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -360,6 +361,7 @@ public final class DefaultInbox implements Inbox {
         if (own != null) {
           own.shutdown();
         }
+        leave(fresh, e);
         throw e;
       }
       running = starting;
@@ -367,6 +369,15 @@ public final class DefaultInbox implements Inbox {
       return starting;
     } finally {
       life.unlock();
+    }
+  }
+
+  /** A node that joined but cannot work must not be counted for a share. */
+  private static void leave(Engine engine, RuntimeException why) {
+    try {
+      engine.sayStopped();
+    } catch (RuntimeException e) {
+      why.addSuppressed(e);
     }
   }
 
@@ -385,6 +396,8 @@ public final class DefaultInbox implements Inbox {
     life.lock();
     try {
       refuseIfRunning();
+      AtomicReference<@Nullable Throwable> fatal = new AtomicReference<>();
+      Engine[] self = new Engine[1];
       Engine manual =
           new Engine(
               store,
@@ -395,15 +408,20 @@ public final class DefaultInbox implements Inbox {
               Runnable::run,
               null,
               error -> {
-                throw new IllegalStateException("a handler ran out of memory", error);
+                fatal.set(error);
+                self[0].beginStop(); // what has run is still written down
               });
-      manual.join();
+      self[0] = manual;
       try {
+        manual.join();
         manual.drain();
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       } finally {
         manual.sayStopped();
+      }
+      if (fatal.get() != null) {
+        throw new IllegalStateException("a handler ran out of memory", fatal.get());
       }
       return manual.attempts();
     } finally {

@@ -43,6 +43,8 @@ public record InboxSettings(
 
   /** What the builder collects. */
   public static final class Draft {
+    private static final Duration LONGEST = Duration.ofDays(365);
+
     public String name = "inbox";
     public @Nullable PayloadCodec codec;
     public RetryPolicy retry = RetryPolicy.defaults();
@@ -96,18 +98,26 @@ public record InboxSettings(
       range(problems, "maxHeaders", maxHeaders, 0, 100_000);
       range(problems, "maxHeaders bytes", maxHeaderBytes, 0, 16_000_000);
       range(problems, "maxCrashes", maxCrashes, 1, 1_000);
-      atLeast(problems, "polling", pollMin, Duration.ofMillis(1));
-      atLeast(problems, "restartDelay", restartDelay, Duration.ZERO);
-      atLeast(problems, "stopGrace", stopGrace, Duration.ZERO);
-      atLeast(problems, "holdUnknownKeys", holdUnknownKeys, Duration.ZERO);
+      range(problems, "polling", pollMin, Duration.ofMillis(1));
+      range(problems, "restartDelay", restartDelay, Duration.ZERO);
+      range(problems, "stopGrace", stopGrace, Duration.ZERO);
+      range(problems, "holdUnknownKeys", holdUnknownKeys, Duration.ZERO);
       if (pollMax.compareTo(pollMin) < 0) {
         problems.add(
             new Problem(
                 ErrorCode.RANGE_INVALID,
                 "polling(%s, %s) goes down; give the shorter wait first."
                     .formatted(pollMin, pollMax)));
+      } else {
+        range(problems, "polling", pollMax, Duration.ZERO);
       }
-      if (beat.compareTo(Duration.ofMillis(10)) < 0
+      if (beat.compareTo(LONGEST) > 0 || deadAfter.compareTo(LONGEST) > 0) {
+        problems.add(
+            new Problem(
+                ErrorCode.BEAT_INVALID,
+                "beat is %s and deadAfter is %s; neither may be longer than %s."
+                    .formatted(beat, deadAfter, LONGEST)));
+      } else if (beat.compareTo(Duration.ofMillis(10)) < 0
           || deadAfter.compareTo(beat.multipliedBy(3)) < 0) {
         problems.add(
             new Problem(
@@ -129,12 +139,12 @@ public record InboxSettings(
       }
     }
 
-    private static void atLeast(List<Problem> problems, String what, Duration value, Duration low) {
-      if (value.compareTo(low) < 0) {
+    private static void range(List<Problem> problems, String what, Duration value, Duration low) {
+      if (value.compareTo(low) < 0 || value.compareTo(LONGEST) > 0) {
         problems.add(
             new Problem(
                 ErrorCode.RANGE_INVALID,
-                "%s is %s; give a duration of %s or more.".formatted(what, value, low)));
+                "%s is %s; give a duration from %s to %s.".formatted(what, value, low, LONGEST)));
       }
     }
   }

@@ -34,7 +34,7 @@ final class Loop {
   private boolean storeDown; // the loop's own thread alone
 
   /**
-   * @param recover called before the fresh start that follows a bug
+   * @param recover called before the fresh start that follows whatever ended a turn
    * @param fatal is told of errors that no fresh start mends
    */
   Loop(
@@ -92,6 +92,7 @@ final class Loop {
           LOG.warn("The {} of inbox {} waits for the store", role, events.inbox(), e);
         }
         pause(AFTER_STORE_ERROR);
+        recover();
       } catch (InterruptedException e) {
         // Nobody has a reason to interrupt our own threads; go on unless we were told to stop.
       } catch (OutOfMemoryError e) {
@@ -112,7 +113,15 @@ final class Loop {
           restartDelay,
           cause);
       events.tell(new InboxEvent.Restarted(events.inbox(), role, cause));
-      pause(restartDelay);
+    } catch (Throwable e) {
+      LOG.error("The {} of inbox {} could not tell that it failed", role, events.inbox(), e);
+    }
+    pause(restartDelay);
+    recover();
+  }
+
+  private void recover() {
+    try {
       recover.run();
     } catch (Throwable e) {
       LOG.error("The {} of inbox {} failed while starting again", role, events.inbox(), e);

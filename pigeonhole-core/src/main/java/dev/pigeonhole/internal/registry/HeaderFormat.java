@@ -10,6 +10,7 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -52,7 +53,11 @@ public final class HeaderFormat {
       if (in.readByte() != VERSION) {
         throw new IOException("unknown version");
       }
-      return Headers.of(readMap(in));
+      Headers headers = Headers.of(readMap(in, 0));
+      if (in.available() > 0) {
+        throw new IOException("there is more than the headers");
+      }
+      return headers;
     } catch (IOException | RuntimeException e) {
       throw new InboxException(
           ErrorCode.PAYLOAD_CORRUPT, "The stored headers of the message cannot be read.", e);
@@ -74,8 +79,14 @@ public final class HeaderFormat {
     if (value == null) {
       out.writeByte('0');
     } else if (value instanceof String text) {
-      out.writeByte('S');
-      writeText(out, text);
+      if (isWhole(text)) {
+        out.writeByte('S');
+        writeText(out, text);
+      } else {
+        out.writeByte('U'); // no charset has bytes for half a character
+        out.writeInt(2 * text.length());
+        out.writeChars(text);
+      }
     } else if (value instanceof Boolean bool) {
       out.writeByte(bool ? 'T' : 'F');
     } else if (value instanceof Byte number) {
@@ -116,34 +127,41 @@ public final class HeaderFormat {
       for (Object each : list) {
         write(out, name, each, depth + 1);
       }
-    } else if (value instanceof Map<?, ?> map && depth < DEEPEST) {
+    } else if (value instanceof Map<?, ?> map
+        && depth < DEEPEST
+        && map.keySet().stream().allMatch(key -> key instanceof String text && isWhole(text))) {
       out.writeByte('M');
       Map<String, @Nullable Object> texts = new LinkedHashMap<>();
-      map.forEach((key, each) -> texts.put(String.valueOf(key), each));
+      map.forEach((key, each) -> texts.put((String) key, each));
       writeMap(out, texts, depth + 1);
     } else {
       throw new InboxException(
           ErrorCode.HEADER_VALUE_UNSUPPORTED,
           ("Header '%s' holds a %s. Use text, numbers, booleans, instants, bytes, and lists or maps"
-                  + " of these, at most %d deep.")
+                  + " by text of these, at most %d deep.")
               .formatted(Names.shown(name), value.getClass().getName(), DEEPEST));
     }
   }
 
-  private static Map<String, @Nullable Object> readMap(DataInputStream in) throws IOException {
-    int size = in.readInt();
+  private static Map<String, @Nullable Object> readMap(DataInputStream in, int depth)
+      throws IOException {
+    int size = readSize(in);
     Map<String, @Nullable Object> map = new LinkedHashMap<>();
     for (int i = 0; i < size; i++) {
-      map.put(readText(in), read(in));
+      map.put(readText(in), read(in, depth));
     }
     return map;
   }
 
-  private static @Nullable Object read(DataInputStream in) throws IOException {
+  private static @Nullable Object read(DataInputStream in, int depth) throws IOException {
     int tag = in.readByte();
+    if (depth > DEEPEST) {
+      throw new IOException("nested too deeply");
+    }
     return switch (tag) {
       case '0' -> null;
       case 'S' -> readText(in);
+      case 'U' -> ByteBuffer.wrap(readBytes(in)).asCharBuffer().toString();
       case 'T' -> Boolean.TRUE;
       case 'F' -> Boolean.FALSE;
       case 'b' -> in.readByte();
@@ -160,16 +178,31 @@ public final class HeaderFormat {
       case 't' -> Instant.ofEpochSecond(in.readLong(), in.readInt());
       case 'B' -> readBytes(in);
       case 'L' -> {
-        int size = in.readInt();
+        int size = readSize(in);
         List<@Nullable Object> list = new ArrayList<>();
         for (int i = 0; i < size; i++) {
-          list.add(read(in));
+          list.add(read(in, depth + 1));
         }
         yield list;
       }
-      case 'M' -> readMap(in);
+      case 'M' -> readMap(in, depth + 1);
       default -> throw new IOException("unknown tag " + tag);
     };
+  }
+
+  /** Whether no character is cut in half. */
+  private static boolean isWhole(String text) {
+    return text.codePoints()
+        .noneMatch(c -> c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE);
+  }
+
+  /** Every entry takes a byte at least. */
+  private static int readSize(DataInputStream in) throws IOException {
+    int size = in.readInt();
+    if (size < 0 || size > in.available()) {
+      throw new IOException("a size of " + size + " is beyond the end");
+    }
+    return size;
   }
 
   private static void writeText(DataOutputStream out, String text) throws IOException {

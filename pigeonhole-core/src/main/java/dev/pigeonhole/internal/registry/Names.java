@@ -7,7 +7,7 @@ public final class Names {
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._:-]{1,200}");
   private static final int SHOWN = 64;
 
-  static final String RULE = "Use 1 to 200 letters, digits, '.', '_', '-' or ':'.";
+  public static final String RULE = "Use 1 to 200 letters, digits, '.', '_', '-' or ':'.";
 
   private Names() {}
 

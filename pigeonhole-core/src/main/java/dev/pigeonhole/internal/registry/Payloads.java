@@ -9,8 +9,10 @@ import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.Locale;
+import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import org.jspecify.annotations.Nullable;
 
@@ -23,35 +25,69 @@ public final class Payloads {
   private static final String TEXT = "text/plain;charset=utf-8";
   private static final String JAVA_SERIALIZED = "application/x-java-serialized-object";
 
-  private final @Nullable PayloadCodec codec;
+  private static final String SHARED = "application/x-pigeonhole-shared";
 
-  private Payloads(@Nullable PayloadCodec codec) {
+  private final @Nullable PayloadCodec codec;
+  private final boolean sharing;
+
+  private Payloads(@Nullable PayloadCodec codec, boolean sharing) {
     this.codec = codec;
+    this.sharing = sharing;
   }
 
   /** With this codec, or else the one that the class path offers, or else none. */
   public static Payloads using(@Nullable PayloadCodec codec) {
     if (codec != null) {
-      return new Payloads(codec);
+      return new Payloads(codec, false);
     }
-    Iterator<PayloadCodec> offered = ServiceLoader.load(PayloadCodec.class).iterator();
-    return new Payloads(offered.hasNext() ? offered.next() : null);
+    try {
+      Iterator<PayloadCodec> offered = ServiceLoader.load(PayloadCodec.class).iterator();
+      return new Payloads(offered.hasNext() ? offered.next() : null, false);
+    } catch (ServiceConfigurationError e) {
+      if (e.getCause() instanceof ConfigurationException incomplete) {
+        throw incomplete; // a codec that says itself what it lacks
+      }
+      throw e;
+    }
+  }
+
+  /** The same for handlers of this process: what nobody can change needs no copy and no codec. */
+  public Payloads sharing() {
+    return new Payloads(codec, true);
+  }
+
+  /** Whether payloads of this class are handed on as they are; then they are not encoded. */
+  public boolean shares(Class<?> type) {
+    return sharing && Unchangeable.is(type);
   }
 
   /** Whether payloads of this class can be stored at all. */
   public boolean supports(Class<?> type) {
-    return type == byte[].class || type == String.class || codec != null;
+    return type == byte[].class || type == String.class || codec != null || shares(type);
   }
 
   public Encoded encode(Object payload) {
+    if (shares(payload.getClass())) {
+      return new Encoded(null, SHARED);
+    }
     if (payload instanceof byte[] bytes) {
       return new Encoded(bytes.clone(), BYTES);
     }
     if (payload instanceof String text) {
-      return new Encoded(text.getBytes(StandardCharsets.UTF_8), TEXT);
+      return new Encoded(utf8(text), TEXT);
     }
     PayloadCodec chosen = required(payload.getClass());
-    return new Encoded(chosen.encode(payload), chosen.contentType());
+    try {
+      return new Encoded(chosen.encode(payload), chosen.contentType());
+    } catch (CodecException e) {
+      throw e;
+    } catch (RuntimeException e) {
+      throw new CodecException(
+          ErrorCode.PAYLOAD_UNENCODABLE,
+          "The codec failed on %s: %s."
+              .formatted(payload.getClass().getName(), e.getClass().getName()),
+          e);
+    }
   }
 
   /** A fresh object; null where the message had no body and the type is bytes or text. */
@@ -68,7 +104,7 @@ public final class Payloads {
 
   /** Java serialization can run code while it is read; it is refused before anybody tries. */
   public static void refuseSerialized(String contentType) {
-    if (contentType.toLowerCase(Locale.ROOT).startsWith(JAVA_SERIALIZED)) {
+    if (contentType.strip().toLowerCase(Locale.ROOT).startsWith(JAVA_SERIALIZED)) {
       throw new CodecException(
           ErrorCode.PAYLOAD_TYPE_REFUSED,
           "Content of type %s is refused: reading serialized Java objects can run any code. Send"
@@ -100,6 +136,19 @@ public final class Payloads {
           ErrorCode.PAYLOAD_CHARSET,
           "The content is not %s, which its type '%s' promises."
               .formatted(charset, Names.shown(contentType)),
+          e);
+    }
+  }
+
+  /** Half a character has no bytes; replacing it would change what was sent. */
+  private static byte[] utf8(String text) {
+    try {
+      ByteBuffer bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
+      return Arrays.copyOf(bytes.array(), bytes.limit());
+    } catch (CharacterCodingException e) {
+      throw new CodecException(
+          ErrorCode.PAYLOAD_UNENCODABLE,
+          "The text has half a character (a lone surrogate): it was cut or badly decoded.",
           e);
     }
   }

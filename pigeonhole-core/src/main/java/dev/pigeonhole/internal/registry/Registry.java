@@ -1,5 +1,6 @@
 package dev.pigeonhole.internal.registry;
 
+import dev.pigeonhole.Message;
 import dev.pigeonhole.store.HandlerId;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -96,6 +97,15 @@ public final class Registry {
       }
     }
     return ids;
+  }
+
+  /** The type of a channel that a message belongs to, by its own word or by its payload's class. */
+  public static @Nullable TypeSpec typeOf(ChannelSpec channel, Message message) {
+    if (message.type().isPresent()) {
+      return typeNamed(channel, message.type().get());
+    }
+    Object payload = message.payload();
+    return payload == null ? null : typeOf(channel, payload.getClass());
   }
 
   /** The type of a channel that a payload belongs to: its own class first, then one it extends. */

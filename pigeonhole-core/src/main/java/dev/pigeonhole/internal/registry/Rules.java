@@ -5,9 +5,11 @@ import dev.pigeonhole.ErrorCode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Checks declarations. One instance can be fed the channels of several inboxes, because handler
@@ -15,6 +17,8 @@ import java.util.Map;
  */
 public final class Rules {
   private record Place(String key, String where, boolean former) {}
+
+  private static final Duration LONGEST = Duration.ofDays(365);
 
   private final List<Problem> problems = new ArrayList<>();
   private final Map<String, Place> keys = new HashMap<>();
@@ -49,25 +53,40 @@ public final class Rules {
           "Channel '%s' has no message type. Add one with .on(Type.class)."
               .formatted(channel.name()));
     }
+    Set<Class<?>> types = new HashSet<>();
     for (TypeSpec type : channel.types()) {
+      if (!types.add(type.type())) {
+        add(
+            ErrorCode.TYPE_NAME_TAKEN,
+            ("Channel '%s' declares %s twice, and messages would reach the first block alone. Put"
+                    + " all its handlers into one.")
+                .formatted(channel.name(), type.type().getName()));
+      }
       check(channel, type);
       for (HandlerSpec handler : type.handlers()) {
-        String where = "channel '" + channel.name() + "' on " + type.type().getName();
+        String where = where(inbox, channel, type);
         check(channel, handler, where, transactions);
       }
     }
+  }
+
+  private static String where(String inbox, ChannelSpec channel, TypeSpec type) {
+    return channel.direct()
+        ? "direct channel '%s' on %s".formatted(channel.name(), type.type().getName())
+        : "channel '%s' on %s in inbox '%s'"
+            .formatted(channel.name(), type.type().getName(), inbox);
   }
 
   private void check(ChannelSpec channel, TypeSpec type) {
     List<String> names = new ArrayList<>(type.aliases());
     names.add(0, type.name());
     for (String name : names) {
-      if (name.isBlank() || name.codePointCount(0, name.length()) > 200 || hasControl(name)) {
+      if (name.isBlank() || name.codePointCount(0, name.length()) > 200 || hasBad(name)) {
         add(
             ErrorCode.NAME_INVALID,
             "Type name '%s' of channel '%s' is not usable: 1 to 200 characters, not blank, no"
                     .formatted(Names.shown(name), channel.name())
-                + " control characters.");
+                + " control characters, no lone surrogates.");
       }
       Class<?> earlier = typeNames.putIfAbsent(name, type.type());
       if (earlier != null && earlier != type.type()) {
@@ -82,7 +101,7 @@ public final class Rules {
 
   private void check(ChannelSpec channel, HandlerSpec handler, String where, boolean transactions) {
     String key = handler.key().key();
-    if (key.isBlank()) {
+    if (key == null || key.isBlank()) {
       add(
           ErrorCode.HANDLER_KEY_MISSING,
           ("A handler of %s has no key. The key is stored with every delivery; choose one that can"
@@ -130,11 +149,12 @@ public final class Rules {
       ChannelSpec channel, HandlerSpec handler, String where, boolean transactions) {
     String key = handler.key().key();
     Duration timeout = handler.timeout();
-    if (timeout != null && (timeout.isZero() || timeout.isNegative())) {
+    if (timeout != null
+        && (timeout.isZero() || timeout.isNegative() || timeout.compareTo(LONGEST) > 0)) {
       add(
           ErrorCode.TIMEOUT_INVALID,
-          "Handler '%s' has the timeout %s; give a duration above zero, or none."
-              .formatted(key, timeout));
+          "Handler '%s' has the timeout %s; give a duration above zero and up to %s, or none."
+              .formatted(key, timeout, LONGEST));
     }
     Integer atMost = handler.atMost();
     if (atMost != null && (atMost < 1 || atMost > 10_000)) {
@@ -167,15 +187,23 @@ public final class Rules {
                   + " receipt. Use a JDBC store, or .handle(…) with an idempotent handler.")
               .formatted(key));
     }
+    if (channel.direct() && (handler.retry() != null || timeout != null || atMost != null)) {
+      add(
+          ErrorCode.OPTION_NOT_APPLICABLE,
+          ("Handler '%s' of %s has retrying, within or atMost, which need an inbox: it runs once, on"
+                  + " the publisher's thread. Leave them out, or move it to a stored channel.")
+              .formatted(key, where));
+    }
   }
 
   private boolean name(String what, String name) {
-    if (Names.valid(name)) {
+    if (name != null && Names.valid(name)) {
       return true;
     }
     add(
         ErrorCode.NAME_INVALID,
-        "The %s '%s' is not usable. %s".formatted(what, Names.shown(name), Names.RULE));
+        "The %s '%s' is not usable. %s"
+            .formatted(what, Names.shown(String.valueOf(name)), Names.RULE));
     return false;
   }
 
@@ -183,7 +211,8 @@ public final class Rules {
     problems.add(new Problem(code, text));
   }
 
-  private static boolean hasControl(String name) {
-    return name.chars().anyMatch(Character::isISOControl);
+  private static boolean hasBad(String name) {
+    return name.codePoints()
+        .anyMatch(c -> Character.isISOControl(c) || Character.getType(c) == Character.SURROGATE);
   }
 }

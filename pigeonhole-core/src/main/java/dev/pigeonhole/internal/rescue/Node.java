@@ -196,6 +196,9 @@ public final class Node {
     if (!shares.take().isEmpty()) {
       gained.addAll(nodes.take(incarnation, shares.take()));
     }
+    if (gained.stream().anyMatch(CellRow::unclean)) {
+      remember(nodes.nodes()); // or marks of the one that has just died would look like a friend's
+    }
     if (!gained.isEmpty()) {
       cells.taken(gained);
     }

@@ -7,6 +7,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** How one kind of database spells what the others spell differently. Has no state. */
@@ -43,7 +44,9 @@ interface Dialect {
   String returning(String insert, String columns);
 
   /** Inserts rows whose key is not there yet and leaves the others alone. */
-  String insertIfAbsent(String table, String columns, String key, String values);
+  <R> void insertIfAbsent(
+      Session session, String insert, String key, String row, List<R> rows, Params.Binder<R> binder)
+      throws SQLException;
 
   /** The right to use a sequence, as a statement with its semicolon. */
   String grantSequence(String sequence, String grantee);

@@ -49,7 +49,7 @@ final class Gate {
   static final int ROWS_PER_STATEMENT = 1000;
 
   private static final long BYTES_PER_STATEMENT = 4_000_000;
-  private static final int BYTES_BESIDE_CONTENT = 300;
+  private static final long BYTES_BESIDE_CONTENT = 300;
   private static final int MOST_VANISHINGS = 50;
 
   // Indexes: delivery_pk, later_pk, poison_pk, receipt_pk.
@@ -347,7 +347,8 @@ final class Gate {
         each -> byKey.put(List.of((long) each.handler().family(), each.known().seq()), each));
     List<Wanted> added = new ArrayList<>();
     for (List<Long> key :
-        statements.guarded(session, text, row -> List.of(row.getLong(1), row.getLong(2)))) {
+        statements.guarded(
+            session, text, params -> {}, row -> List.of(row.getLong(1), row.getLong(2)))) {
       Wanted each = byKey.get(key);
       if (each != null) {
         added.add(each);
@@ -358,8 +359,10 @@ final class Gate {
 
   private void keep(Session session, List<Copy> copies) throws SQLException {
     session.insertIfAbsent(
-        "{conflict}",
-        "seq, channel, transport, content_type, content_hash, headers, content, received_at",
+        """
+        INSERT INTO {conflict} (seq, channel, transport, content_type, content_hash, headers, content,
+                                received_at)
+        VALUES\s""",
         "seq, content_hash",
         "(?, ?, ?, ?, ?, ?, ?, {now})",
         copies,

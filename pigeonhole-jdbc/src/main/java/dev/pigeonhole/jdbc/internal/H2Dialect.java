@@ -9,8 +9,7 @@ import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 import java.time.temporal.ChronoUnit;
-import java.util.Arrays;
-import java.util.stream.Collectors;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** H2 2.2 and later, embedded or as a server. */
@@ -80,18 +79,27 @@ final class H2Dialect implements Dialect {
     return "SELECT %s FROM FINAL TABLE (%s)".formatted(columns, insert);
   }
 
+  /** An error takes back its own statement and leaves the transaction as it was. */
   @Override
-  public String insertIfAbsent(String table, String columns, String key, String values) {
-    String match =
-        Arrays.stream(key.split(", "))
-            .map(column -> "t." + column + " = v." + column)
-            .collect(Collectors.joining(" AND "));
-    String copied =
-        Arrays.stream(columns.split(", "))
-            .map(column -> "v." + column)
-            .collect(Collectors.joining(", "));
-    return "MERGE INTO %s t USING (VALUES %s) v (%s) ON %s WHEN NOT MATCHED THEN INSERT (%s) VALUES (%s)"
-        .formatted(table, values, columns, match, columns, copied);
+  public <R> void insertIfAbsent(
+      Session session, String insert, String key, String row, List<R> rows, Params.Binder<R> binder)
+      throws SQLException {
+    for (R each : rows) {
+      insertUnlessThere(session, insert + row, params -> binder.bind(params, each));
+    }
+  }
+
+  /** Whether the row was inserted; a copy in an open transaction is waited for. */
+  boolean insertUnlessThere(Session session, String insert, Session.Bind bind) throws SQLException {
+    try {
+      session.update(insert, bind);
+      return true;
+    } catch (SQLException e) {
+      if (fault(e) == Fault.DUPLICATE) {
+        return false;
+      }
+      throw e;
+    }
   }
 
   @Override
@@ -121,6 +129,6 @@ final class H2Dialect implements Dialect {
 
   @Override
   public Statements statements() {
-    return new H2Statements();
+    return new H2Statements(this);
   }
 }

@@ -12,7 +12,6 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -22,20 +21,16 @@ import java.util.Set;
 
 /**
  * H2 runs in our own process, where a statement costs a call and not a round trip: rows go through
- * prepared statements one by one, and their counts are exact.
+ * statements one by one, and their counts are exact.
  */
 final class H2Statements implements Statements {
 
   // Index: message_identity. A concurrent copy waits here for the first one.
   private static final String INSERT =
       """
-      MERGE INTO {message} m
-      USING (VALUES (CAST(? AS varchar), CAST(? AS varchar))) i (source, id)
-      ON m.source = i.source AND m.id = i.id
-      WHEN NOT MATCHED THEN
-        INSERT (seq, source, id, type, channel, transport, lane, ordering_key, key_hash,
-                content, content_type, headers, content_hash, occurred_at, token, received_at)
-        VALUES (?, i.source, i.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})
+      INSERT INTO {message} (source, id, seq, type, channel, transport, lane, ordering_key, key_hash,
+                             content, content_type, headers, content_hash, occurred_at, token, received_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})
       """;
 
   // Index: message_identity.
@@ -64,6 +59,12 @@ final class H2Statements implements Statements {
       FOR UPDATE%s
       """;
 
+  private final H2Dialect dialect;
+
+  H2Statements(H2Dialect dialect) {
+    this.dialect = dialect;
+  }
+
   @Override
   public boolean insertsInOneStatement() {
     return false;
@@ -73,39 +74,37 @@ final class H2Statements implements Statements {
   public Inserted insert(Session session, List<NewMessage> messages, long token)
       throws SQLException {
     long base = session.nextValue("{message_seq}");
-    List<Integer> order = Arrays.asList(Gate.inKeyOrder(messages));
-    int[] counts =
-        session.batch(
-            INSERT,
-            order,
-            (params, position) -> {
-              NewMessage message = messages.get(position);
-              params
-                  .add(message.source())
-                  .add(message.id())
-                  .add(base + position)
-                  .add(message.type())
-                  .add(message.channel())
-                  .add(message.transport())
-                  .add(message.lane())
-                  .add(message.orderingKey())
-                  .add(message.keyHash())
-                  .add(message.content())
-                  .add(message.contentType())
-                  .add(message.headers())
-                  .add(message.contentHash())
-                  .add(message.occurredAt())
-                  .add(token);
-            });
     Map<Integer, Long> fresh = new HashMap<>();
-    for (int i = 0; i < counts.length; i++) {
-      if (counts[i] == 1) {
-        fresh.put(order.get(i), base + order.get(i));
+    for (int position : Gate.inKeyOrder(messages)) {
+      long seq = base + position;
+      if (dialect.insertUnlessThere(
+          session, INSERT, params -> bind(params, messages.get(position), seq, token))) {
+        fresh.put(position, seq);
       }
     }
     boolean someLater = messages.stream().anyMatch(message -> message.notBefore() != null);
     ValueRows.deliver(session, messages, fresh, someLater ? session.now() : Instant.MAX);
     return new Inserted(fresh, Map.of());
+  }
+
+  private static void bind(Params params, NewMessage message, long seq, long token)
+      throws SQLException {
+    params
+        .add(message.source())
+        .add(message.id())
+        .add(seq)
+        .add(message.type())
+        .add(message.channel())
+        .add(message.transport())
+        .add(message.lane())
+        .add(message.orderingKey())
+        .add(message.keyHash())
+        .add(message.content())
+        .add(message.contentType())
+        .add(message.headers())
+        .add(message.contentHash())
+        .add(message.occurredAt())
+        .add(token);
   }
 
   @Override
@@ -133,9 +132,10 @@ final class H2Statements implements Statements {
   }
 
   @Override
-  public <T> List<T> guarded(Session session, String statement, Session.Mapper<T> mapper)
+  public <T> List<T> guarded(
+      Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)
       throws SQLException {
-    return session.query(statement, params -> {}, mapper);
+    return session.query(statement, bind, mapper);
   }
 
   @Override
@@ -208,7 +208,7 @@ final class H2Statements implements Statements {
 
   @Override
   public AheadRead ahead(Session session, List<Ahead> rows) throws SQLException {
-    return UnionReads.ahead(session, rows);
+    return UnionReads.ahead(session, rows, 1);
   }
 
   /** H2 forgets savepoints silently, but it numbers transactions: DDL begins another one. */

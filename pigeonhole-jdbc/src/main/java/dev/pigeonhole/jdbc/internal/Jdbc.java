@@ -47,7 +47,7 @@ final class Jdbc {
 
   /** Reads with statements that each see their own snapshot. */
   <T> T read(Work<T> work) {
-    try (Borrowed borrowed = borrow(true, false)) {
+    try (Borrowed borrowed = borrow(null, false)) {
       return work.run(borrowed.session(false, LockWait.NORMAL));
     } catch (SQLException e) {
       throw Errors.of(dialect, e, false);
@@ -120,7 +120,7 @@ final class Jdbc {
     }
   }
 
-  private Borrowed borrow(boolean autoCommit, boolean writing) {
+  private Borrowed borrow(@Nullable Boolean autoCommit, boolean writing) {
     Connection connection;
     try {
       connection = dataSource.getConnection();
@@ -152,17 +152,22 @@ final class Jdbc {
       this.connection = connection;
     }
 
-    void prepare(boolean autoCommit, boolean writing) throws SQLException {
+    /**
+     * Makes the connection ours.
+     *
+     * @param autoCommit null for reading, which fits either mode
+     */
+    void prepare(@Nullable Boolean autoCommit, boolean writing) throws SQLException {
       limitNetwork();
       if (writing) {
         readCommitted();
       }
       boolean former = connection.getAutoCommit();
-      if (former != autoCommit) {
+      if (autoCommit != null && former != autoCommit) {
         connection.setAutoCommit(autoCommit);
         formerAutoCommit = former;
       }
-      open = !autoCommit;
+      open = !connection.getAutoCommit();
     }
 
     Session session(boolean committing, LockWait lockWait) {

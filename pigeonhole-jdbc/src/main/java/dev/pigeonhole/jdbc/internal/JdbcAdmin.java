@@ -148,13 +148,17 @@ final class JdbcAdmin implements AdminQueries {
 
   private record Stored(long seq, int lane, Instant receivedAt, Instant now) {}
 
-  private static Optional<Stored> message(Session session, String source, String id)
-      throws SQLException {
-    return session.one(
-        MESSAGE,
-        params -> params.add(source).add(id),
-        row ->
-            new Stored(row.getLong(1), row.getInt(2), session.time(row, 3), session.time(row, 4)));
+  private Optional<Stored> message(Session session, String source, String id) throws SQLException {
+    return statements
+        .guarded(
+            session,
+            MESSAGE,
+            params -> params.add(source).add(id),
+            row ->
+                new Stored(
+                    row.getLong(1), row.getInt(2), session.time(row, 3), session.time(row, 4)))
+        .stream()
+        .findFirst();
   }
 
   @Override
@@ -175,10 +179,14 @@ final class JdbcAdmin implements AdminQueries {
                   .replace(":lane", String.valueOf(stored.lane()))
                   .replace(":seq", String.valueOf(stored.seq()))
                   .replace(":kin", Lists.numbers(families.kin(family)));
-          return session.one(
-              text,
-              params -> {},
-              row -> view(session, row, new MessageRef(source, id), stored, failures));
+          return statements
+              .guarded(
+                  session,
+                  text,
+                  params -> {},
+                  row -> view(session, row, new MessageRef(source, id), stored, failures))
+              .stream()
+              .findFirst();
         });
   }
 

@@ -21,8 +21,6 @@ import java.util.List;
 /** Start-up, the registry of handler keys, and what keeps a store tidy. */
 final class JdbcMaintenance implements Maintenance {
 
-  private static final String CLAIM_COLUMNS = "id, name, lanes, created_at";
-
   private static final String OWNER = "SELECT name, lanes FROM {inbox} WHERE id = 1";
 
   private static final String LANES = "SELECT lane FROM {lane} WHERE handler = ? ORDER BY lane";
@@ -61,8 +59,7 @@ final class JdbcMaintenance implements Maintenance {
 
   private static List<Problem> claim(Session session, StoreSettings settings) throws SQLException {
     session.insertIfAbsent(
-        "{inbox}",
-        CLAIM_COLUMNS,
+        "INSERT INTO {inbox} (id, name, lanes, created_at) VALUES ",
         "id",
         "(1, ?, ?, {now})",
         List.of(settings),

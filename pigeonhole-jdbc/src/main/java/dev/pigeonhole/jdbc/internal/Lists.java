@@ -13,8 +13,9 @@ final class Lists {
   /** Consecutive parts of at most this size. */
   static <T> List<List<T>> chunks(List<T> all, int size) {
     List<List<T>> chunks = new ArrayList<>();
-    for (int from = 0; from < all.size(); from += size) {
-      chunks.add(all.subList(from, Math.min(all.size(), from + size)));
+    int step = Math.min(size, Math.max(1, all.size()));
+    for (int from = 0; from < all.size(); from += step) {
+      chunks.add(all.subList(from, Math.min(all.size(), from + step)));
     }
     return chunks;
   }

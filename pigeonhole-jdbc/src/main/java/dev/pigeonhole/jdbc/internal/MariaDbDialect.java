@@ -10,6 +10,7 @@ import java.time.LocalDateTime;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
@@ -83,10 +84,11 @@ final class MariaDbDialect implements Dialect {
 
   /** INSERT IGNORE would also swallow what does not fit; this swallows the repeat alone. */
   @Override
-  public String insertIfAbsent(String table, String columns, String key, String values) {
+  public <R> void insertIfAbsent(
+      Session session, String insert, String key, String row, List<R> rows, Params.Binder<R> binder)
+      throws SQLException {
     String first = key.split(",")[0];
-    return "INSERT INTO %s (%s) VALUES %s ON DUPLICATE KEY UPDATE %s = %s"
-        .formatted(table, columns, values, first, first);
+    session.insert(insert, row, " ON DUPLICATE KEY UPDATE " + first + " = " + first, rows, binder);
   }
 
   @Override

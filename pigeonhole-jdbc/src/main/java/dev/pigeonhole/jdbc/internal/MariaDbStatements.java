@@ -28,19 +28,24 @@ import java.util.stream.Collectors;
 final class MariaDbStatements implements Statements {
 
   private static final int TRANSACTION_IS_NOT_OURS = 1305;
+  private static final int FOREIGN_LOCK_SECONDS = 30;
 
+  // The settings in front hold for this statement alone. A server that is not strict would cut an
+  // id that is too long, and two of them could become one.
   // Locks the row that is there or inserts ours, in one step: a plain INSERT would leave a shared
-  // lock behind its error, and two repeats that upgrade it deadlock. The token tells which it was.
-  // The first row takes the next block of numbers, the others stand in it. Index: message_identity.
+  // lock behind its error, and two repeats that upgrade it deadlock. The first row takes the next
+  // block of numbers and the others stand in it, so the number tells which it was; the token does
+  // not, for an earlier try of the same call may have stored the row. Index: message_identity.
   private static final String INSERT =
       """
-      SET STATEMENT innodb_lock_wait_timeout = %d FOR
+      SET STATEMENT innodb_lock_wait_timeout = %d, sql_mode = CONCAT(@@sql_mode, ',STRICT_TRANS_TABLES') FOR
       INSERT INTO {message} (seq, source, id, type, channel, transport, lane, ordering_key, key_hash,
                              content, content_type, headers, content_hash, occurred_at, token, received_at)
       VALUES %s
       ON DUPLICATE KEY UPDATE token = token
       RETURNING seq, source, id, lane, content_hash, received_at, token,
-                last_repeat_at IS NULL OR last_repeat_at < {now} - INTERVAL 1 SECOND, {now}
+                last_repeat_at IS NULL OR last_repeat_at < {now} - INTERVAL 1 SECOND, {now},
+                seq - PREVIOUS VALUE FOR {message_seq}
       """;
 
   private static final String VALUES = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})";
@@ -62,7 +67,7 @@ final class MariaDbStatements implements Statements {
     return false;
   }
 
-  private record Row(Known known, Instant now) {}
+  private record Row(Known known, Instant now, long offset) {}
 
   @Override
   public Inserted insert(Session session, List<NewMessage> messages, long token)
@@ -70,11 +75,9 @@ final class MariaDbStatements implements Statements {
     Integer[] order = Gate.inKeyOrder(messages);
     String values =
         session.sql(FIRST_ROW) + (", " + session.sql(OTHER_ROWS)).repeat(order.length - 1);
-    int seconds = Math.max(1, session.lockWait.millis / 1000);
+    int seconds =
+        Math.max(1, session.foreign ? FOREIGN_LOCK_SECONDS : session.lockWait.millis / 1000);
     String text = session.sql(INSERT).formatted(seconds, values);
-    if (session.foreign) {
-      text = text.substring(text.indexOf("INSERT"));
-    }
     List<Row> rows =
         session.query(
             text,
@@ -83,7 +86,7 @@ final class MariaDbStatements implements Statements {
                 bind(params, position, messages.get(position), token);
               }
             },
-            row -> new Row(known(session, row), session.time(row, 9)));
+            row -> new Row(known(session, row), session.time(row, 9), row.getLong(10)));
     Map<MessageRef, Integer> positions = new HashMap<>();
     for (int i = 0; i < messages.size(); i++) {
       positions.put(Gate.ref(messages.get(i)), i);
@@ -95,7 +98,7 @@ final class MariaDbStatements implements Statements {
       if (position == null) {
         throw new IllegalStateException("Not asked for: " + row.known().ref());
       }
-      if (row.known().token() == token) {
+      if (row.offset() == position) {
         fresh.put(position, row.known().seq());
       } else {
         known.put(position, row.known());
@@ -152,9 +155,10 @@ final class MariaDbStatements implements Statements {
   }
 
   @Override
-  public <T> List<T> guarded(Session session, String statement, Session.Mapper<T> mapper)
+  public <T> List<T> guarded(
+      Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)
       throws SQLException {
-    return session.query(statement, params -> {}, mapper);
+    return session.query(statement, bind, mapper);
   }
 
   @Override
@@ -246,7 +250,7 @@ final class MariaDbStatements implements Statements {
 
   @Override
   public AheadRead ahead(Session session, List<Ahead> rows) throws SQLException {
-    return UnionReads.ahead(session, rows);
+    return UnionReads.ahead(session, rows, Integer.MAX_VALUE);
   }
 
   /**

@@ -59,7 +59,10 @@ public record Parts(
         deliveries,
         new JdbcNodes(new NodeConnection(beats, jdbc), embedded),
         new JdbcMaintenance(
-            jdbc, new Registry(jdbc, families), deliveries, new StartupChecks(jdbc, dataSource)),
+            jdbc,
+            new Registry(jdbc, families),
+            deliveries,
+            new StartupChecks(jdbc, dataSource, dataSource == beats)),
         new JdbcAdmin(jdbc, families, statements),
         new JdbcTransactions(jdbc, statements),
         !jdbc.dialect.name().equals("h2"));

@@ -9,6 +9,7 @@ import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** PostgreSQL 14 and later. */
@@ -76,9 +77,10 @@ final class PostgresDialect implements Dialect {
   }
 
   @Override
-  public String insertIfAbsent(String table, String columns, String key, String values) {
-    return "INSERT INTO %s (%s) VALUES %s ON CONFLICT (%s) DO NOTHING"
-        .formatted(table, columns, values, key);
+  public <R> void insertIfAbsent(
+      Session session, String insert, String key, String row, List<R> rows, Params.Binder<R> binder)
+      throws SQLException {
+    session.insert(insert, row, " ON CONFLICT (" + key + ") DO NOTHING", rows, binder);
   }
 
   @Override

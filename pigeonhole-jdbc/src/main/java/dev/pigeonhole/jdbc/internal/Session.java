@@ -164,9 +164,19 @@ final class Session {
    */
   <R> void insert(String insert, String row, List<R> rows, Params.Binder<R> binder)
       throws SQLException {
+    insert(insert, row, "", rows, binder);
+  }
+
+  /**
+   * The same with something behind the rows.
+   *
+   * @param tail the end of the statement
+   */
+  <R> void insert(String insert, String row, String tail, List<R> rows, Params.Binder<R> binder)
+      throws SQLException {
     for (List<R> chunk : Lists.chunks(rows, ROWS_PER_INSERT)) {
       update(
-          sql(insert) + repeat(sql(row), chunk.size()),
+          sql(insert) + repeat(sql(row), chunk.size()) + tail,
           params -> {
             for (R each : chunk) {
               binder.bind(params, each);
@@ -177,17 +187,9 @@ final class Session {
 
   /** The same for rows whose key may be there already; those are left alone. */
   <R> void insertIfAbsent(
-      String table, String columns, String key, String row, List<R> rows, Params.Binder<R> binder)
+      String insert, String key, String row, List<R> rows, Params.Binder<R> binder)
       throws SQLException {
-    for (List<R> chunk : Lists.chunks(rows, ROWS_PER_INSERT)) {
-      update(
-          dialect.insertIfAbsent(sql(table), columns, key, repeat(sql(row), chunk.size())),
-          params -> {
-            for (R each : chunk) {
-              binder.bind(params, each);
-            }
-          });
-    }
+    dialect.insertIfAbsent(this, insert, key, row, rows, binder);
   }
 
   static String repeat(String row, int times) {

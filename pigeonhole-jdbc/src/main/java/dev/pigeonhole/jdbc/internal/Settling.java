@@ -163,20 +163,21 @@ final class Settling {
     return blocked;
   }
 
-  private static boolean lockHead(Session session, Delivery delivery, long keyHash)
-      throws SQLException {
-    return session
-        .one(
+  private boolean lockHead(Session session, Delivery delivery, long keyHash) throws SQLException {
+    return !statements
+        .guarded(
+            session,
             LOCK_HEAD,
             params -> params.add(delivery.cell().handler()).add(keyHash).add(delivery.seq()),
             row -> row.getLong(1))
-        .isPresent();
+        .isEmpty();
   }
 
   void receipts(Session session, List<Delivery> completed) throws SQLException {
     session.insertIfAbsent(
-        "{receipt}",
-        "seq, handler, key_id, failures, crashes, releases, completed_at",
+        """
+        INSERT INTO {receipt} (seq, handler, key_id, failures, crashes, releases, completed_at)
+        VALUES\s""",
         "seq, handler",
         "(?, ?, ?, ?, ?, ?, {now})",
         completed,

@@ -1,57 +1,91 @@
 package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.ConfigurationException;
-import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.store.StoreSettings;
+import java.lang.reflect.InvocationTargetException;
 import java.sql.SQLException;
-import java.util.ArrayList;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
-import java.util.Map;
+import java.util.OptionalInt;
 import javax.sql.DataSource;
 
 /** Everything safety needs of the database, looked at before anything runs, in one report. */
 final class StartupChecks {
 
+  private static final Duration TOLERATED_SKEW = Duration.ofMinutes(1);
+
+  /** How the pools that people use call their size. */
+  private static final List<String> SIZES =
+      List.of("getMaximumPoolSize", "getMaxTotal", "getMaxActive", "getMaxPoolSize");
+
   private final Jdbc jdbc;
   private final DataSource dataSource;
+  private final boolean sharedWithBeats;
 
-  StartupChecks(Jdbc jdbc, DataSource dataSource) {
+  StartupChecks(Jdbc jdbc, DataSource dataSource, boolean sharedWithBeats) {
     this.jdbc = jdbc;
     this.dataSource = dataSource;
+    this.sharedWithBeats = sharedWithBeats;
   }
 
   /** Answers warnings; throws with every problem together. */
   List<String> run(StoreSettings settings) {
-    List<Problem> problems = new ArrayList<>();
-    List<String> warnings = new ArrayList<>();
+    Findings findings = new Findings();
+    pool(settings, findings);
     jdbc.read(
         session -> {
-          version(session, problems);
+          ServerChecks.run(session, settings, findings);
+          SchemaChecks.run(session, findings);
+          clock(session, findings);
           return true;
         });
-    if (!problems.isEmpty()) {
-      throw new ConfigurationException(problems);
+    if (!findings.problems().isEmpty()) {
+      throw new ConfigurationException(findings.problems());
     }
-    return warnings;
+    return findings.warnings();
   }
 
-  private static void version(Session session, List<Problem> problems) throws SQLException {
-    Map<Integer, String> applied = Migrations.applied(session);
-    int newest = Migrations.scripts(session.dialect).size();
-    if (applied.isEmpty()) {
-      problems.add(
-          new Problem(
-              ErrorCode.SCHEMA_VERSION,
-              "There are no tables '%s…' in %s. Call Schema.migrate(dataSource) once with a role that may create tables, or run the output of Schema.ofDefaults().sql(\"%s\")."
-                  .formatted(
-                      session.tables.plain(""), session.tables.schema(), session.dialect.name())));
-    } else if (!applied.containsKey(newest)) {
-      problems.add(
-          new Problem(
-              ErrorCode.SCHEMA_VERSION,
-              "The tables have version %s and this library needs %d. Call Schema.migrate(dataSource)."
-                  .formatted(applied.keySet(), newest)));
+  private void pool(StoreSettings settings, Findings findings) {
+    int needed = settings.connections() + (sharedWithBeats ? 1 : 0);
+    OptionalInt size = poolSize();
+    findings.problemIf(
+        size.isPresent() && size.getAsInt() < needed,
+        ErrorCode.POOL_TOO_SMALL,
+        "The pool has %d connections and the inbox may hold %d at once: %d for handlers and settling%s. Enlarge the pool, or lower the concurrency."
+            .formatted(
+                size.orElse(0),
+                needed,
+                settings.connections(),
+                sharedWithBeats ? ", and 1 for its beats" : ""));
+  }
+
+  /** Pools have no interface in common, so their size is asked by name. */
+  private OptionalInt poolSize() {
+    for (String name : SIZES) {
+      try {
+        Object size = dataSource.getClass().getMethod(name).invoke(dataSource);
+        if (size instanceof Integer number && number > 0) {
+          return OptionalInt.of(number);
+        }
+      } catch (NoSuchMethodException | IllegalAccessException | InvocationTargetException e) {
+        // Not the name that this pool uses; perhaps the next.
+      }
+    }
+    return OptionalInt.empty();
+  }
+
+  private void clock(Session session, Findings findings) throws SQLException {
+    if (jdbc.clock != null) {
+      return;
+    }
+    Duration skew = Duration.between(session.now(), Instant.now()).abs();
+    if (skew.compareTo(TOLERATED_SKEW) > 0) {
+      findings.warning(
+          ErrorCode.DATABASE_CLOCK,
+          "The clocks of this host and of the database differ by %d s. Due times follow the database."
+              .formatted(skew.toSeconds()));
     }
   }
 }

@@ -54,7 +54,8 @@ interface Statements {
   List<Known> lock(Session session, List<MessageRef> identities) throws SQLException;
 
   /** Runs a statement that looks rows up by key, protected against a stale plan if need be. */
-  <T> List<T> guarded(Session session, String statement, Session.Mapper<T> mapper)
+  <T> List<T> guarded(
+      Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)
       throws SQLException;
 
   /**

@@ -52,15 +52,16 @@ final class UnionReads {
       """
       (SELECT seq, lane, handler, version, key_id, failures, crashes, releases, key_hash, mark, 'l'
        FROM {later}
-       WHERE handler = %d AND key_hash = %d AND seq < %d AND lane = %d)
+       WHERE lane = %d AND handler = %d AND seq < %d AND key_hash IN (%s))
       """;
 
   // Index: poison_key.
   private static final String AHEAD_POISON =
       """
-      (SELECT seq, lane, handler, 0, 0, 0, 0, 0, key_hash, 0, 'p'
+      (SELECT min(seq), lane, handler, 0, 0, 0, 0, 0, key_hash, 0, 'p'
        FROM {poison}
-       WHERE handler = %d AND key_hash = %d AND seq < %d ORDER BY seq LIMIT 1)
+       WHERE lane = %d AND handler = %d AND seq < %d AND key_hash IN (%s)
+       GROUP BY lane, handler, key_hash)
       """;
 
   private UnionReads() {}
@@ -109,7 +110,12 @@ final class UnionReads {
     return due.read();
   }
 
-  static AheadRead ahead(Session session, List<Ahead> rows) throws SQLException {
+  /**
+   * Reads what stands before these rows.
+   *
+   * @param keysPerSelect how many keys the database finds by index in one select
+   */
+  static AheadRead ahead(Session session, List<Ahead> rows, int keysPerSelect) throws SQLException {
     AheadRows ahead = new AheadRows(rows);
     Map<Cell, List<Ahead>> byCell =
         ahead.highestOfKeys().stream()
@@ -117,21 +123,21 @@ final class UnionReads {
     List<String> selects = new ArrayList<>();
     byCell.forEach(
         (cell, keys) -> {
-          long top = keys.stream().mapToLong(Ahead::seq).max().orElse(0);
-          String hashes = Lists.numbers(keys.stream().map(Ahead::keyHash).toList());
-          selects.add(session.sql(AHEAD_FRESH).formatted(cell.lane(), cell.handler(), top, hashes));
+          selects.add(select(session, AHEAD_FRESH, cell, keys));
+          for (List<Ahead> part : Lists.chunks(keys, keysPerSelect)) {
+            selects.add(select(session, AHEAD_LATE, cell, part));
+            selects.add(select(session, AHEAD_POISON, cell, part));
+          }
         });
-    for (Ahead key : ahead.highestOfKeys()) {
-      selects.add(
-          session
-              .sql(AHEAD_LATE)
-              .formatted(key.cell().handler(), key.keyHash(), key.seq(), key.cell().lane()));
-      selects.add(
-          session.sql(AHEAD_POISON).formatted(key.cell().handler(), key.keyHash(), key.seq()));
-    }
     // One statement, whatever its length: the answers must be of one snapshot.
     session.query(union(selects), params -> {}, ahead::add);
     return ahead.read();
+  }
+
+  private static String select(Session session, String template, Cell cell, List<Ahead> keys) {
+    long top = keys.stream().mapToLong(Ahead::seq).max().orElse(0);
+    String hashes = Lists.numbers(keys.stream().map(Ahead::keyHash).toList());
+    return session.sql(template).formatted(cell.lane(), cell.handler(), top, hashes);
   }
 
   private static String union(List<String> selects) {

@@ -36,6 +36,7 @@ final class UnitConnection {
           "addBatch");
 
   private final Connection target;
+  private final Thread owner = Thread.currentThread();
   private final SqlText sqlText;
   private final Connection proxy;
   private volatile boolean ended;
@@ -87,10 +88,14 @@ final class UnitConnection {
           throw refuse(
               ErrorCode.TX_AUTOCOMMIT,
               "The transaction belongs to the inbox; its autocommit mode cannot be changed.");
-      case "close", "abort" ->
-          throw refuse(
-              ErrorCode.TX_CLOSE,
-              "The connection belongs to the inbox, which closes it after the commit.");
+      case "close" -> throw refuseToClose();
+      case "abort" -> {
+        if (Thread.currentThread() == owner) {
+          throw refuseToClose();
+        }
+        // The engine takes the connection away from a handler whose time is up.
+        yield forward(target, method, args);
+      }
       case "isClosed" -> ended;
       case "unwrap" ->
           throw refuse(
@@ -136,6 +141,12 @@ final class UnitConnection {
         return forward(wrapped, method, args);
       }
     }
+  }
+
+  private InboxException refuseToClose() {
+    return refuse(
+        ErrorCode.TX_CLOSE,
+        "The connection belongs to the inbox, which closes it after the commit.");
   }
 
   private static String shortened(String sql) {

@@ -1,0 +1,200 @@
+package dev.pigeonhole.examples.demo;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.List;
+
+/**
+ * Counts what really happened, with nothing of the library: effects from a file and from a table,
+ * and what the library says about itself by plain SQL.
+ */
+final class Effects {
+
+  private static final String UNSETTLED =
+      """
+      SELECT h.handler_key, m.id, s.state
+      FROM (SELECT seq, key_id, 'pending' AS state FROM {delivery}
+            UNION ALL
+            SELECT seq, key_id, CASE WHEN due_at IS NULL THEN 'held' ELSE 'pending' END
+            FROM {later}
+            UNION ALL
+            SELECT seq, key_id, 'poisoned' FROM {poison}) s
+      JOIN {message} m ON m.seq = s.seq
+      JOIN {handler} h ON h.key_id = s.key_id
+      """;
+
+  private static final String COMPLETED =
+      """
+      SELECT h.handler_key, count(*)
+      FROM {receipt} r
+      JOIN {handler} h ON h.key_id = r.key_id
+      GROUP BY h.handler_key
+      """;
+
+  /** One handler while it is counted; the arrays are indexed by the number of the order. */
+  private static final class Count {
+    final int[] effects;
+    final int[] invocations;
+    final BitSet unsettled = new BitSet();
+    long completed;
+    long poisoned;
+    long held;
+    long pending;
+
+    Count(int messages) {
+      this.effects = new int[messages];
+      this.invocations = new int[messages];
+    }
+  }
+
+  private final Plan plan;
+  private final int messages;
+  private final List<String> keys = Handlers.KEYS;
+  private final List<Count> counts;
+  private long accepted;
+  private long inversions;
+
+  private Effects(Plan plan, int messages) {
+    this.plan = plan;
+    this.messages = messages;
+    this.counts = keys.stream().map(key -> new Count(messages)).toList();
+  }
+
+  /** Reads everything that the workers left behind. */
+  static Effects read(Plan plan, int messages, Path directory, Connection connection)
+      throws IOException, SQLException {
+    Effects effects = new Effects(plan, messages);
+    effects.readTables(connection);
+    effects.readEffects(Handlers.effects(directory));
+    effects.readAttempts(Handlers.attempts(directory));
+    return effects;
+  }
+
+  long accepted() {
+    return accepted;
+  }
+
+  long inversions() {
+    return inversions;
+  }
+
+  /**
+   * The rows of the report.
+   *
+   * @param answered the orders of which somebody was told that they are stored
+   */
+  List<Report.Row> rows(BitSet answered) {
+    return keys.stream().map(key -> row(key, answered)).toList();
+  }
+
+  private Report.Row row(String key, BitSet answered) {
+    Count count = count(key);
+    long lost = 0;
+    long doubled = 0;
+    for (int order = 0; order < messages; order++) {
+      if (count.effects[order] == 0 && answered.get(order) && !count.unsettled.get(order)) {
+        lost++;
+      }
+      doubled += Math.max(0, count.effects[order] - 1);
+    }
+    return new Report.Row(
+        key,
+        key.equals(Handlers.LEDGER),
+        count.completed,
+        count.poisoned,
+        count.held,
+        count.pending,
+        Arrays.stream(count.invocations).sum(),
+        Arrays.stream(count.invocations).map(n -> Math.max(0, n - 1)).sum(),
+        lost,
+        doubled);
+  }
+
+  private void readTables(Connection connection) throws SQLException {
+    String quote = connection.getMetaData().getIdentifierQuoteString();
+    try (Statement statement = connection.createStatement()) {
+      try (ResultSet rows =
+          statement.executeQuery(named("SELECT count(*) FROM {message}", quote))) {
+        rows.next();
+        accepted = rows.getLong(1);
+      }
+      try (ResultSet rows = statement.executeQuery(named(COMPLETED, quote))) {
+        while (rows.next()) {
+          count(rows.getString(1)).completed = rows.getLong(2);
+        }
+      }
+      try (ResultSet rows = statement.executeQuery(named(UNSETTLED, quote))) {
+        while (rows.next()) {
+          unsettled(count(rows.getString(1)), Plan.number(rows.getString(2)), rows.getString(3));
+        }
+      }
+      try (ResultSet rows = statement.executeQuery("SELECT order_id FROM ledger_entry")) {
+        while (rows.next()) {
+          count(Handlers.LEDGER).effects[Plan.number(rows.getString(1))]++;
+        }
+      }
+    }
+  }
+
+  private static String named(String sql, String quote) {
+    return sql.replaceAll("\\{(\\w+)}", quote + "pigeonhole_$1" + quote);
+  }
+
+  private static void unsettled(Count count, int order, String state) {
+    count.unsettled.set(order);
+    switch (state) {
+      case "pending" -> count.pending++;
+      case "held" -> count.held++;
+      default -> count.poisoned++;
+    }
+  }
+
+  private void readEffects(Path file) throws IOException {
+    int[] newestOfCustomer = new int[messages];
+    Arrays.fill(newestOfCustomer, -1);
+    forEachLine(
+        file,
+        (key, order) -> {
+          boolean first = count(key).effects[order]++ == 0;
+          if (first && key.equals(Handlers.WAREHOUSE)) {
+            int customer = plan.customer(order);
+            if (order < newestOfCustomer[customer]) {
+              inversions++;
+            }
+            newestOfCustomer[customer] = Math.max(order, newestOfCustomer[customer]);
+          }
+        });
+  }
+
+  private void readAttempts(Path file) throws IOException {
+    forEachLine(file, (key, order) -> count(key).invocations[order]++);
+  }
+
+  private interface Line {
+    void seen(String key, int order);
+  }
+
+  private static void forEachLine(Path file, Line line) throws IOException {
+    try (BufferedReader reader = Files.newBufferedReader(file)) {
+      for (String text = reader.readLine(); text != null; text = reader.readLine()) {
+        int space = text.indexOf(' ');
+        line.seen(text.substring(0, space), Integer.parseInt(text.substring(space + 1)));
+      }
+    } catch (NoSuchFileException e) {
+      // No worker came as far as that.
+    }
+  }
+
+  private Count count(String key) {
+    return counts.get(keys.indexOf(key));
+  }
+}

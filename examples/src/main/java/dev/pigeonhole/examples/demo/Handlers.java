@@ -1,0 +1,95 @@
+package dev.pigeonhole.examples.demo;
+
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.HandlerTransaction;
+import dev.pigeonhole.Received;
+import dev.pigeonhole.examples.OrderPlaced;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.util.List;
+
+/** The four handlers of an order. Each leaves an effect that the checker finds without our help. */
+final class Handlers {
+
+  static final String CHANNEL = "orders";
+
+  static final String STOCK = "reserve-stock";
+  static final String LEDGER = "post-to-ledger";
+  static final String RECEIPT = "send-receipt";
+  static final String WAREHOUSE = "notify-warehouse";
+
+  /** All keys, in the order of the report. */
+  static final List<String> KEYS = List.of(STOCK, LEDGER, RECEIPT, WAREHOUSE);
+
+  /** No unique constraint: a second posting shall be seen, not prevented. */
+  static final String LEDGER_TABLE =
+      "CREATE TABLE ledger_entry (order_id varchar(40) NOT NULL, customer varchar(40) NOT NULL,"
+          + " cents bigint NOT NULL)";
+
+  private final Plan plan;
+  private final EffectLog effects;
+  private final EffectLog attempts;
+
+  Handlers(Plan plan, Path directory) throws IOException {
+    this.plan = plan;
+    this.effects = new EffectLog(effects(directory));
+    this.attempts = new EffectLog(attempts(directory));
+  }
+
+  static Path effects(Path directory) {
+    return directory.resolve("effects.log");
+  }
+
+  static Path attempts(Path directory) {
+    return directory.resolve("attempts.log");
+  }
+
+  Channel channel() {
+    return Channel.named(CHANNEL)
+        .on(OrderPlaced.class)
+        .orderedBy(OrderPlaced::customer)
+        .handleMessage(STOCK, this::leaveEffect)
+        .handleInTransaction(LEDGER, this::postToLedger)
+        .handleMessage(RECEIPT, this::sendReceipt)
+        .handleMessage(WAREHOUSE, this::leaveEffect)
+        .build();
+  }
+
+  private void leaveEffect(Received<OrderPlaced> received) throws IOException {
+    int number = begin(received);
+    effects.append(received.handler(), number);
+  }
+
+  private void postToLedger(OrderPlaced order, HandlerTransaction<OrderPlaced> tx)
+      throws IOException, SQLException {
+    begin(tx.delivery());
+    Connection connection = tx.connection();
+    try (PreparedStatement insert =
+        connection.prepareStatement("INSERT INTO ledger_entry VALUES (?, ?, ?)")) {
+      insert.setString(1, order.order());
+      insert.setString(2, order.customer());
+      insert.setLong(3, order.cents());
+      insert.executeUpdate();
+    }
+  }
+
+  private void sendReceipt(Received<OrderPlaced> received) throws IOException {
+    int number = begin(received);
+    if (plan.isPoisonous(number)) {
+      throw new IllegalStateException("no printer understands " + received.payload().order());
+    }
+    if (received.attempt() <= plan.failures(number)) {
+      throw new IOException("the mail server is busy");
+    }
+    effects.append(received.handler(), number);
+  }
+
+  private int begin(Received<OrderPlaced> received) throws IOException {
+    int number = Plan.number(received.payload().order());
+    attempts.note(received.handler(), number);
+    return number;
+  }
+}

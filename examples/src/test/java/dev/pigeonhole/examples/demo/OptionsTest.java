@@ -1,0 +1,64 @@
+package dev.pigeonhole.examples.demo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.pigeonhole.examples.demo.Options.StoreKind;
+import dev.pigeonhole.examples.demo.Options.UsageException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class OptionsTest {
+
+  @Test
+  void nothingMeansTheDefaults() throws Exception {
+    assertThat(Options.parse()).isEqualTo(Options.DEFAULTS);
+  }
+
+  @Test
+  void valuesFollowTheirNameOrAnEqualsSign() throws Exception {
+    Options options = Options.parse("--messages", "7", "--store=mariadb", "--seed", "-3", "--json");
+    assertThat(options.messages()).isEqualTo(7);
+    assertThat(options.store()).isEqualTo(StoreKind.MARIADB);
+    assertThat(options.seed()).isEqualTo(-3);
+    assertThat(options.json()).isTrue();
+  }
+
+  @Test
+  void aWorkerReadsTheRunThatItWasStartedFor() throws Exception {
+    Options options =
+        Options.parse("--store", "postgres", "--workers", "3", "--kill", "2", "--seed", "9");
+    assertThat(Options.parse(options.toArguments().toArray(String[]::new))).isEqualTo(options);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          --mesages 5            | there is no option '--mesages'               | ./demo --messages 10000
+          --jsn                  | there is no option '--jsn'                   | ./demo --json
+          messages               | there is no option 'messages'                | ./demo --messages 10000
+          --json=yes             | --json takes no value                        | ./demo --json
+          --messages             | --messages needs a value                     | ./demo --messages 10000
+          --messages --json      | --messages needs a value                     | ./demo --messages 10000
+          --messages many        | --messages needs a whole number, not 'many'  | ./demo --messages 10000
+          --messages 0           | --messages must be between 1 and 10000000, not 0 | ./demo --messages 1
+          --fail 101             | --fail must be between 0 and 100, not 101    | ./demo --fail 100
+          --repeats -1           | --repeats must be between 0 and 100, not -1  | ./demo --repeats 0
+          --workers 99 --store postgres | --workers must be between 1 and 16, not 99 | ./demo --workers 16
+          --store postgre        | there is no store 'postgre'; there are h2, postgres, mariadb | ./demo --store postgres
+          --store MariaDB        | there is no store 'MariaDB'; there are h2, postgres, mariadb | ./demo --store mariadb
+          --workers 2            | --workers 2 needs a server: one process holds the file of H2 | ./demo --store postgres --workers 2
+          """)
+  void wrongUsageNamesTheNearestValidForm(String args, String message, String nearest) {
+    assertThatThrownBy(() -> Options.parse(args.split(" ")))
+        .isInstanceOfSatisfying(
+            UsageException.class,
+            e -> {
+              assertThat(e).hasMessage(message);
+              assertThat(e.nearest()).isEqualTo(nearest);
+            });
+  }
+}

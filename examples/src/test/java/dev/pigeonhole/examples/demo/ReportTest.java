@@ -1,0 +1,59 @@
+package dev.pigeonhole.examples.demo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.examples.demo.Report.Row;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class ReportTest {
+
+  private static final Row PLAIN = new Row("plain", false, 9, 1, 0, 0, 15, 5, 0, 2);
+  private static final Row LEDGER = new Row("ledger", true, 10, 0, 0, 0, 11, 1, 0, 0);
+
+  private static Report report(long sent, long accepted, long inversions, Row... rows) {
+    return new Report(
+        Options.DEFAULTS, sent, accepted, 0, 0, List.of(rows), inversions, 0, 1.25, null);
+  }
+
+  @Test
+  void repeatedEffectsOfAPlainHandlerAreFine() {
+    Report report = report(12, 10, 0, PLAIN, LEDGER);
+    assertThat(report.problems()).isEmpty();
+    assertThat(report.repeats()).isEqualTo(2);
+    assertThat(report.toJson())
+        .startsWith("{\"ok\":true,\"store\":\"h2\",\"mode\":\"stored\",\"transport\":\"local\"")
+        .contains("\"handlers\":2,\"completed\":19,\"poisoned\":1,\"held\":0,\"pending\":0")
+        .contains("\"invocations\":26,\"retries\":6")
+        .contains("\"doubleEffects\":0,\"repeatedEffects\":2,\"inversions\":0,\"seconds\":1.");
+  }
+
+  @Test
+  void whatMustNotBeIsNamed() {
+    Row doubled = new Row("ledger", true, 10, 0, 0, 0, 11, 1, 0, 3);
+    Row lost = new Row("plain", false, 10, 0, 0, 0, 9, 0, 4, 0);
+    Row pending = new Row("late", false, 8, 0, 0, 2, 8, 0, 0, 0);
+    assertThat(report(10, 10, 0, doubled).problems())
+        .containsExactly("3 done twice by a transactional handler");
+    assertThat(report(10, 10, 0, lost).problems()).containsExactly("4 lost");
+    assertThat(report(10, 10, 0, pending).problems()).containsExactly("2 pending");
+    assertThat(report(10, 10, 1, LEDGER).problems()).containsExactly("1 out of order");
+    assertThat(report(10, 10, 0, LEDGER).withError("not done").problems())
+        .containsExactly("not done");
+  }
+
+  @Test
+  void numbersThatDoNotAddUpFailTheRun() {
+    assertThat(report(10, 11, 0, LEDGER).problems())
+        .containsExactly(
+            "more messages are stored than were sent",
+            "11 messages for 1 handlers make 11 deliveries, but there are 10");
+  }
+
+  @Test
+  void anErrorIsQuotedForJson() {
+    assertThat(Report.failed(Options.DEFAULTS, "a \"b\"\n\\c").toJson())
+        .startsWith("{\"ok\":false")
+        .endsWith("\"perHandler\":[],\"error\":\"a \\\"b\\\"\\u000a\\\\c\"}");
+  }
+}

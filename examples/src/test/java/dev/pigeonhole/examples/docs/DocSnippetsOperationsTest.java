@@ -1,0 +1,72 @@
+package dev.pigeonhole.examples.docs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.Failure;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.admin.DeliveryView;
+import dev.pigeonhole.admin.HandlerCounts;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.event.InboxListener;
+import dev.pigeonhole.examples.docs.Shop.Mailer;
+import dev.pigeonhole.examples.docs.Shop.OrderPlaced;
+import dev.pigeonhole.testkit.TestInbox;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What an operator sees and does. */
+class DocSnippetsOperationsTest {
+  private final Mailer mailer = new Mailer();
+  private final Channel orders =
+      Channel.named("orders")
+          .on(OrderPlaced.class)
+          .handle("send-receipt", mailer::sendReceipt)
+          .build();
+
+  @Test
+  void investigateAndRetry() {
+    List<String> alarms = new ArrayList<>();
+    // snippet:listener
+    InboxListener alarm =
+        InboxListener.create()
+            .onPoisoned(event -> alarms.add(event.handler() + " " + event.failure().code().text()))
+            .with(InboxEvent.Stuck.class, event -> alarms.add(event.handler() + " is stuck"))
+            .with(InboxEvent.NodeDied.class, event -> alarms.add(event.node() + " died"));
+    // end
+    TestInbox test =
+        TestInbox.of(orders)
+            .with(it -> it.retry(RetryPolicy.defaults().maxAttempts(1)).listener(alarm));
+    Inbox inbox = test.inbox();
+    mailer.failTimes(1);
+    test.receive("m-1", new OrderPlaced("o-1", "c-1"));
+    test.drain();
+    assertThat(alarms).containsExactly("send-receipt PH-HND-01");
+
+    List<String> seen = new ArrayList<>();
+    // snippet:investigate
+    for (DeliveryView poisoned : inbox.admin().poisoned("send-receipt", 20)) {
+      Failure last = poisoned.lastFailure().orElseThrow();
+      seen.add(poisoned.message() + " " + last.code().text() + " " + last.message());
+    }
+    // end
+    assertThat(seen).containsExactly("orders/m-1 PH-HND-01 the mail server is down");
+
+    // snippet:retry
+    boolean revived =
+        inbox.admin().as("jane").retry("orders", "m-1", "send-receipt", "mail server is back");
+    // end
+    assertThat(revived).isTrue();
+    test.drain();
+
+    // snippet:counts
+    for (HandlerCounts counts : inbox.admin().counts()) {
+      seen.add(
+          "%s: %d open, %d poisoned".formatted(counts.handler(), counts.open(), counts.poisoned()));
+    }
+    // end
+    assertThat(seen).contains("send-receipt: 0 open, 0 poisoned");
+  }
+}

@@ -1,0 +1,143 @@
+package dev.pigeonhole.examples.docs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.ChannelBuilder;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.HandlerOption;
+import dev.pigeonhole.InboxBuilder;
+import dev.pigeonhole.PigeonholeBuilder;
+import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.TypeBuilder;
+import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.jdbc.Schema;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** The documentation shows code that runs, links that lead somewhere, and every option. */
+class DocumentationTest {
+  private static final Pattern SNIPPET = Pattern.compile("<!-- snippet:([\\w-]+) -->");
+  private static final Pattern CODE = Pattern.compile("PH-[A-Z]{2,3}-\\d\\d");
+
+  @Test
+  void everyJavaBlockIsARegionOfCompiledCode() {
+    TreeMap<String, List<String>> regions = Documents.regions();
+    List<String> problems = new ArrayList<>();
+    for (Path file : Documents.markdown()) {
+      for (Documents.Block block : Documents.blocks(file)) {
+        if (!block.language().equals("java")) {
+          continue;
+        }
+        Matcher name = SNIPPET.matcher(block.before().strip());
+        if (!name.matches()) {
+          problems.add(block.where() + " has no <!-- snippet:name --> in the line before it");
+        } else if (!regions.containsKey(name.group(1))) {
+          problems.add(block.where() + ": there is no region " + name.group(1));
+        } else if (!regions.get(name.group(1)).equals(block.lines())) {
+          problems.add(
+              "%s is not what stands in region %s:%n%s"
+                  .formatted(
+                      block.where(), name.group(1), String.join("\n", regions.get(name.group(1)))));
+        }
+      }
+    }
+    assertThat(problems).isEmpty();
+  }
+
+  @Test
+  void everyRelativeLinkLeadsSomewhere() {
+    List<String> problems = new ArrayList<>();
+    for (Path file : Documents.markdown()) {
+      for (Documents.Link link : Documents.links(file)) {
+        if (link.target().matches("(https?|mailto):.*")) {
+          continue;
+        }
+        String[] parts = link.target().split("#", 2);
+        Path target = parts[0].isEmpty() ? file : file.resolveSibling(parts[0]).normalize();
+        if (!Files.exists(target)) {
+          problems.add(link.where() + ": " + link.target() + " does not exist");
+        } else if (parts.length > 1 && !Documents.anchors(target).contains(parts[1])) {
+          problems.add(link.where() + ": " + link.target() + " has no such heading");
+        }
+      }
+    }
+    assertThat(problems).isEmpty();
+  }
+
+  @Test
+  void everySqlBlockRuns() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
+      Schema.migrate(database.dataSource());
+      for (Path file : Documents.markdown()) {
+        for (Documents.Block block : Documents.blocks(file)) {
+          if (block.language().equals("sql")) {
+            assertThat(database.rows(String.join("\n", block.lines()))).as(block.where()).isEmpty();
+          }
+        }
+      }
+    }
+  }
+
+  @Test
+  void everyErrorCodeThatIsMentionedExists() {
+    Set<String> known =
+        Arrays.stream(ErrorCode.values()).map(ErrorCode::text).collect(Collectors.toSet());
+    Set<String> unknown = new TreeSet<>();
+    for (Path file : Documents.markdown()) {
+      Matcher code = CODE.matcher(String.join("\n", Documents.lines(file)));
+      while (code.find()) {
+        if (!known.contains(code.group())) {
+          unknown.add(Documents.ROOT.relativize(file) + ": " + code.group());
+        }
+      }
+    }
+    assertThat(unknown).isEmpty();
+  }
+
+  @Test
+  void everyOptionIsDocumented() {
+    String text =
+        String.join("\n", Documents.lines(Documents.ROOT.resolve("docs/configuration.md")));
+    List<String> missing = new ArrayList<>();
+    for (Class<?> type :
+        List.of(
+            InboxBuilder.class,
+            ChannelBuilder.class,
+            TypeBuilder.class,
+            HandlerOption.class,
+            RetryPolicy.class,
+            PigeonholeBuilder.class,
+            JdbcStore.class,
+            Schema.class)) {
+      for (Method method : type.getDeclaredMethods()) {
+        if (isOption(type, method) && !text.contains("`" + method.getName() + "(")) {
+          missing.add(type.getSimpleName() + "." + method.getName());
+        }
+      }
+    }
+    assertThat(missing).isEmpty();
+  }
+
+  /** Options answer their own kind again; ends of a chain and questions do not. */
+  private static boolean isOption(Class<?> type, Method method) {
+    return Modifier.isPublic(method.getModifiers())
+        && !method.isSynthetic()
+        && (method.getReturnType() == type || type == TypeBuilder.class)
+        && !List.of("build", "of", "ofDefaults").contains(method.getName());
+  }
+}

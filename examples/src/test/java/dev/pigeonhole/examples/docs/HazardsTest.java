@@ -1,0 +1,123 @@
+package dev.pigeonhole.examples.docs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Every known danger has a test, or a line that says why it has none. */
+class HazardsTest {
+  private static final Map<String, String> NUMBERS = new LinkedHashMap<>();
+  private static final Pattern NAME =
+      Pattern.compile("(?:void|class) (\\w+)|DisplayName\\(\"([^\"]+)");
+  private static final Pattern IN_NAME =
+      Pattern.compile("(?<![a-z])(dur|id|clm|pg|my|hx|jd|hd|op|sc|d|input)(\\d+)(?![0-9a-z])");
+  private static final Pattern IN_TEXT =
+      Pattern.compile("\\b(DUR|ID|CLM|PG|MY|HX|JD|HD|OP|SC)-(\\d\\d)\\b|\\b(D)\\.\\d+/(\\d+)");
+  private static final Pattern PROOF = Pattern.compile("`([A-Za-z]\\w{3,})`");
+
+  private static final Set<String> names = new TreeSet<>();
+  private static final Set<String> proven = new TreeSet<>();
+
+  static {
+    NUMBERS.put("DUR", "1-6,9,11,13-15");
+    NUMBERS.put("ID", "1-8,12-15,18,20");
+    NUMBERS.put("CLM", "1,2,4-27");
+    NUMBERS.put("PG", "1,3-19,21,22");
+    NUMBERS.put("MY", "1-10,12-16");
+    NUMBERS.put("HX", "1-5");
+    NUMBERS.put("JD", "1,2,4-10");
+    NUMBERS.put("HD", "1-12");
+    NUMBERS.put("OP", "2,6,8");
+    NUMBERS.put("SC", "1-5,10,11,16,19,24,30");
+    NUMBERS.put(
+        "D",
+        "1-24,27-48,50-53,57,59-62,65-68,70-78,84-96,98,111,112,114,116-123,125,126,165-168,170");
+  }
+
+  @BeforeAll
+  static void readTheTests() throws IOException {
+    try (Stream<Path> files = Files.walk(Documents.ROOT)) {
+      for (Path file : files.filter(HazardsTest::isTest).toList()) {
+        Matcher name = NAME.matcher(String.join("\n", Documents.lines(file)));
+        while (name.find()) {
+          String found = name.group(1) == null ? name.group(2) : name.group(1);
+          names.add(found);
+          collect(IN_NAME.matcher(found.replaceAll("([a-z]\\d+)[A-Z].*", "$1")), proven);
+          collect(IN_TEXT.matcher(found), proven);
+        }
+      }
+    }
+  }
+
+  private static boolean isTest(Path file) {
+    String path = Documents.ROOT.relativize(file).toString().replace('\\', '/');
+    return path.endsWith(".java")
+        && !path.contains("/target/")
+        && (path.contains("/src/test/") || path.startsWith("pigeonhole-tck/src/main/"));
+  }
+
+  private static void collect(Matcher number, Set<String> into) {
+    while (number.find()) {
+      boolean second = number.groupCount() > 2 && number.group(1) == null;
+      String kind = number.group(second ? 3 : 1).toUpperCase(Locale.ROOT);
+      int value = Integer.parseInt(number.group(second ? 4 : 2));
+      into.add((kind.equals("INPUT") ? "D" : kind) + " " + value);
+    }
+  }
+
+  private static Set<String> mentioned(String file) {
+    Set<String> found = new TreeSet<>();
+    for (String line : Documents.lines(Documents.ROOT.resolve(file))) {
+      collect(IN_TEXT.matcher(line), found);
+    }
+    return found;
+  }
+
+  @Test
+  void everyNumberIsProvenOrExcused() {
+    Set<String> known = new TreeSet<>(proven);
+    known.addAll(mentioned("docs/hazards.md"));
+    known.addAll(mentioned("docs/guarantees.md"));
+    Set<String> missing = new TreeSet<>();
+    NUMBERS.forEach(
+        (kind, ranges) -> {
+          for (String range : ranges.split(",")) {
+            String[] ends = range.split("-");
+            for (int i = Integer.parseInt(ends[0]);
+                i <= Integer.parseInt(ends[ends.length - 1]);
+                i++) {
+              if (!known.contains(kind + " " + i)) {
+                missing.add(kind + " " + i);
+              }
+            }
+          }
+        });
+    assertThat(missing).isEmpty();
+  }
+
+  @Test
+  void everyProofExists() {
+    Set<String> missing = new TreeSet<>();
+    for (String line : Documents.lines(Documents.ROOT.resolve("docs/hazards.md"))) {
+      Matcher proof = PROOF.matcher(line);
+      while (line.startsWith("| ") && proof.find()) {
+        if (!names.contains(proof.group(1))) {
+          missing.add(proof.group(1));
+        }
+      }
+    }
+    assertThat(missing).isEmpty();
+  }
+}

@@ -1,0 +1,197 @@
+package dev.pigeonhole.internal.dispatch;
+
+import dev.pigeonhole.Acceptance.Rejected;
+import dev.pigeonhole.ConfigurationException.Problem;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Failure;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.MessageHandler;
+import dev.pigeonhole.Published;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.event.InboxListener;
+import dev.pigeonhole.internal.registry.BoundHandler;
+import dev.pigeonhole.internal.registry.ChannelSpec;
+import dev.pigeonhole.internal.registry.HandlerSpec;
+import dev.pigeonhole.internal.registry.Names;
+import dev.pigeonhole.internal.registry.Payloads;
+import dev.pigeonhole.internal.registry.Registry;
+import dev.pigeonhole.internal.registry.TypeSpec;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.StoredMessage;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Channels without an inbox: handlers run on the publisher's thread, once, and nothing remembers
+ * it. A message passes the same edge as a stored one, and a handler sees a first attempt without a
+ * second, so that a channel can be moved into an inbox without touching its handlers.
+ */
+public final class DirectChannels {
+  /** Stands for the inbox that these channels do not have, in events and answers. */
+  public static final String NAME = "direct";
+
+  private static final Logger LOG = LoggerFactory.getLogger(DirectChannels.class);
+  private static final Intake.Limits LIMITS =
+      new Intake.Limits(1, Integer.MAX_VALUE, 200, 64 * 1024);
+
+  private final List<ChannelSpec> channels;
+  private final Payloads payloads;
+  private final Events events;
+  private final InstantSource clock = InstantSource.system();
+  private final Intake intake;
+
+  public DirectChannels(
+      List<ChannelSpec> channels, Payloads payloads, List<InboxListener> listeners) {
+    this.channels = List.copyOf(channels);
+    this.payloads = payloads;
+    this.events = new Events(NAME, List.copyOf(listeners));
+    this.intake = new Intake(new Registry(List.of(), List.of()), payloads, LIMITS, clock);
+  }
+
+  /** What the common rules do not ask: that the channel means to be direct, and can be. */
+  public static void check(ChannelSpec channel, Payloads payloads, List<Problem> problems) {
+    if (!channel.direct()) {
+      problems.add(
+          new Problem(
+              ErrorCode.OPTION_NOT_APPLICABLE,
+              ("Channel '%s' is a stored one, but no inbox was given for it. Add it to an inbox, or"
+                      + " declare it with .direct().")
+                  .formatted(channel.name())));
+    }
+    for (TypeSpec type : channel.types()) {
+      if (!payloads.supports(type.type())) {
+        problems.add(
+            new Problem(
+                ErrorCode.PAYLOAD_TYPE_REFUSED,
+                ("Handlers of direct channel '%s' could change each other's %s, and there is no"
+                        + " codec to copy it. Make it a record of unchangeable parts, add"
+                        + " pigeonhole-jackson to the class path, or give a codec with .codec(…).")
+                    .formatted(channel.name(), type.type().getName())));
+      }
+    }
+  }
+
+  public List<ChannelSpec> channels() {
+    return channels;
+  }
+
+  /**
+   * Runs every handler that wants the message.
+   *
+   * @param answers gets the refusal of each channel that has one
+   * @return whether some channel takes its type
+   */
+  public boolean publish(Message message, List<Published.Answer> answers) {
+    boolean taken = false;
+    for (ChannelSpec channel : channels) {
+      TypeSpec type = Registry.typeOf(channel, message);
+      if (type != null) {
+        taken = true;
+        Rejected rejected = run(channel, type, message);
+        if (rejected != null) {
+          events.tell(
+              new InboxEvent.Rejected(NAME, channel.name(), rejected.code(), rejected.reason()));
+          answers.add(new Published.Answer(NAME, channel.name(), rejected));
+        }
+      }
+    }
+    return taken;
+  }
+
+  private @Nullable Rejected run(ChannelSpec channel, TypeSpec type, Message message) {
+    Intake.Checked checked = intake.check(channel, message);
+    NewMessage edge = checked.message();
+    if (edge == null) {
+      return checked.rejected();
+    }
+    if (edge.notBefore() != null) {
+      return new Rejected(
+          ErrorCode.OPTION_NOT_APPLICABLE,
+          "%s: The message must wait until %s, and direct channel '%s' cannot. Use an inbox."
+              .formatted(ErrorCode.OPTION_NOT_APPLICABLE.text(), edge.notBefore(), channel.name()));
+    }
+    StoredMessage received = received(edge);
+    for (HandlerSpec handler : type.handlers()) {
+      run(channel, new BoundHandler(handler, type, List.of(id(handler))), message, received);
+    }
+    return null;
+  }
+
+  private void run(
+      ChannelSpec channel, BoundHandler handler, Message message, StoredMessage received) {
+    Work work = new Work(firstAndOnly(), received, null, 0, false);
+    Attempt attempt = new Attempt(work, handler, () -> false);
+    try {
+      attempt.decoded(copy(message, received, handler.type()));
+      MessageHandler<Object> plain = Objects.requireNonNull(handler.spec().plain());
+      plain.handle(attempt);
+    } catch (Throwable e) {
+      failed(channel, attempt, e);
+      return;
+    }
+    if (!events.silent()) {
+      events.tell(
+          new InboxEvent.Completed(
+              NAME, handler.key(), attempt.message(), 1, attempt.took(), attempt.took()));
+    }
+  }
+
+  private @Nullable Object copy(Message message, StoredMessage received, TypeSpec type) {
+    Object payload = message.payload();
+    return message.type().isEmpty() && payload != null && payloads.shares(payload.getClass())
+        ? payload
+        : payloads.decode(received.content(), received.contentType(), type.type());
+  }
+
+  /** Harms nobody else, except where the JVM itself is in trouble or the caller is to stop. */
+  private void failed(ChannelSpec channel, Attempt attempt, Throwable thrown) {
+    Failure failure = Failures.of(thrown, clock.instant());
+    LOG.warn(
+        "Handler '{}' of direct channel '{}' failed on {} and will not see it again",
+        attempt.handler(),
+        channel.name(),
+        Names.shown(attempt.message().toString()),
+        thrown);
+    events.tell(
+        new InboxEvent.DirectFailed(
+            NAME, channel.name(), attempt.handler(), attempt.message(), failure));
+    if (thrown instanceof InterruptedException) {
+      Thread.currentThread().interrupt();
+    } else if (thrown instanceof VirtualMachineError error
+        && !(error instanceof StackOverflowError)) {
+      throw error;
+    }
+  }
+
+  private StoredMessage received(NewMessage edge) {
+    return new StoredMessage(
+        0,
+        edge.source(),
+        edge.id(),
+        edge.type(),
+        edge.channel(),
+        edge.transport(),
+        edge.orderingKey(),
+        edge.content(),
+        edge.contentType(),
+        edge.headers(),
+        edge.contentHash(),
+        edge.occurredAt(),
+        clock.instant());
+  }
+
+  private static Delivery firstAndOnly() {
+    return new Delivery(new Cell(0, 0), 0, 0, 0, 0, 0, 0, null, 0, false);
+  }
+
+  private static HandlerId id(HandlerSpec handler) {
+    return new HandlerId(handler.key().key(), 0, 0);
+  }
+}

@@ -1,0 +1,211 @@
+package dev.pigeonhole.internal.dispatch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.store.AcceptResult;
+import dev.pigeonhole.store.Acceptor;
+import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.StoreException;
+import java.sql.Connection;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class GroupAcceptorTest {
+  private static final int GROUP = 100;
+
+  /** Answers each message with the number in its id; holds the first commit until told. */
+  private static final class Slow implements Acceptor {
+    final CountDownLatch firstBegan = new CountDownLatch(1);
+    final CountDownLatch firstMayEnd = new CountDownLatch(1);
+    final List<Integer> commits = Collections.synchronizedList(new ArrayList<>());
+    volatile @Nullable Throwable failure;
+
+    @Override
+    public List<AcceptResult> accept(List<NewMessage> batch) {
+      commits.add(batch.size());
+      if (commits.size() == 1) {
+        firstBegan.countDown();
+        await(firstMayEnd);
+      } else if (failure instanceof RuntimeException e) {
+        throw e;
+      } else if (failure instanceof Error e) {
+        throw e;
+      }
+      return batch.stream()
+          .map(each -> (AcceptResult) new AcceptResult.Stored(Long.parseLong(each.id())))
+          .toList();
+    }
+
+    @Override
+    public List<AcceptResult> accept(Connection connection, List<NewMessage> batch) {
+      throw new UnsupportedOperationException();
+    }
+  }
+
+  private final Slow store = new Slow();
+  private final GroupAcceptor acceptor = new GroupAcceptor(store, GROUP);
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+
+  @AfterEach
+  void stop() {
+    threads.shutdownNow();
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      assertThat(latch.await(20, TimeUnit.SECONDS)).isTrue();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static NewMessage message(int number) {
+    return new NewMessage(
+        "s",
+        String.valueOf(number),
+        "t",
+        "c",
+        "local",
+        0,
+        null,
+        null,
+        null,
+        "text/plain",
+        new byte[0],
+        new byte[16],
+        OnConflict.KEEP,
+        null,
+        null,
+        List.of());
+  }
+
+  private static List<NewMessage> batch(int from, int size) {
+    return IntStream.range(from, from + size).mapToObj(GroupAcceptorTest::message).toList();
+  }
+
+  private static List<AcceptResult> answers(int from, int size) {
+    return IntStream.range(from, from + size)
+        .mapToObj(number -> (AcceptResult) new AcceptResult.Stored(number))
+        .toList();
+  }
+
+  /** Starts so many accepts of one message each while the first commit is held. */
+  private List<Future<List<AcceptResult>>> queueBehindTheFirst(int others) throws Exception {
+    List<Future<List<AcceptResult>>> all = new ArrayList<>();
+    all.add(threads.submit(() -> acceptor.accept(batch(0, 1))));
+    await(store.firstBegan);
+    for (int i = 1; i <= others; i++) {
+      int number = i;
+      all.add(threads.submit(() -> acceptor.accept(batch(number, 1))));
+    }
+    awaitQueued(others);
+    return all;
+  }
+
+  private void awaitQueued(int accepts) {
+    while (acceptor.queued() < accepts) {
+      Thread.onSpinWait();
+    }
+  }
+
+  @Test
+  void acceptsOfManyThreadsShareACommitAndEachGetsItsOwnAnswer() throws Exception {
+    List<Future<List<AcceptResult>>> all = queueBehindTheFirst(50);
+    store.firstMayEnd.countDown();
+
+    for (int i = 0; i <= 50; i++) {
+      assertThat(all.get(i).get(20, TimeUnit.SECONDS)).isEqualTo(answers(i, 1));
+    }
+    assertThat(store.commits).containsExactly(1, 50);
+  }
+
+  @Test
+  void oneThreadNeverWaitsForCompany() {
+    store.firstMayEnd.countDown();
+    for (int i = 0; i < 10; i++) {
+      assertThat(acceptor.accept(batch(i * 3, 3))).isEqualTo(answers(i * 3, 3));
+    }
+    assertThat(store.commits).hasSize(10).containsOnly(3);
+  }
+
+  @Test
+  void aFailureReachesEverybodyOfTheGroupAndNobodyElse() throws Exception {
+    List<Future<List<AcceptResult>>> all = queueBehindTheFirst(20);
+    StoreException down =
+        new StoreException(
+            StoreException.Kind.TRANSIENT, ErrorCode.DATABASE_UNREACHABLE, "down", null);
+    store.failure = down;
+    store.firstMayEnd.countDown();
+
+    assertThat(all.get(0).get(20, TimeUnit.SECONDS)).isEqualTo(answers(0, 1));
+    for (Future<List<AcceptResult>> each : all.subList(1, 21)) {
+      assertThatThrownBy(() -> each.get(20, TimeUnit.SECONDS)).hasCause(down);
+    }
+    store.failure = null;
+    assertThat(acceptor.accept(batch(99, 1))).isEqualTo(answers(99, 1));
+  }
+
+  @Test
+  void anErrorLeavesNobodyWaiting() throws Exception {
+    List<Future<List<AcceptResult>>> all = queueBehindTheFirst(20);
+    store.failure = new OutOfMemoryError("test");
+    store.firstMayEnd.countDown();
+
+    for (Future<List<AcceptResult>> each : all.subList(1, 21)) {
+      assertThatThrownBy(() -> each.get(20, TimeUnit.SECONDS)).isNotNull();
+    }
+    store.failure = null;
+    assertThat(acceptor.accept(batch(99, 1))).isEqualTo(answers(99, 1));
+  }
+
+  @Test
+  void aBigBatchCommitsAloneAndWaitsForNobody() throws Exception {
+    List<Future<List<AcceptResult>>> all = queueBehindTheFirst(3);
+
+    assertThat(acceptor.accept(batch(1_000, 80))).isEqualTo(answers(1_000, 80));
+    assertThat(store.commits).containsExactly(1, 80);
+    store.firstMayEnd.countDown();
+    for (Future<List<AcceptResult>> each : all) {
+      each.get(20, TimeUnit.SECONDS);
+    }
+    assertThat(store.commits).containsExactly(1, 80, 3);
+  }
+
+  @Test
+  void noGroupIsLargerThanTold() throws Exception {
+    List<Future<List<AcceptResult>>> all = queueBehindTheFirst(GROUP + 50);
+    store.firstMayEnd.countDown();
+    for (Future<List<AcceptResult>> each : all) {
+      each.get(20, TimeUnit.SECONDS);
+    }
+
+    assertThat(store.commits).containsExactly(1, GROUP, 50);
+  }
+
+  @Test
+  void batchesOfSeveralDoNotOverfillAGroup() throws Exception {
+    List<Future<List<AcceptResult>>> all = queueBehindTheFirst(70);
+    Future<List<AcceptResult>> several = threads.submit(() -> acceptor.accept(batch(500, 50)));
+    awaitQueued(71);
+    store.firstMayEnd.countDown();
+
+    assertThat(several.get(20, TimeUnit.SECONDS)).isEqualTo(answers(500, 50));
+    for (Future<List<AcceptResult>> each : all) {
+      each.get(20, TimeUnit.SECONDS);
+    }
+    assertThat(store.commits).allMatch(size -> size <= GROUP);
+  }
+}

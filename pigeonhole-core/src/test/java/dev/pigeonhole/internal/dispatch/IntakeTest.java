@@ -1,0 +1,515 @@
+package dev.pigeonhole.internal.dispatch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.Acceptance.Rejected;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.HandlerKey;
+import dev.pigeonhole.Headers;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.codec.PayloadCodec;
+import dev.pigeonhole.internal.registry.ChannelSpec;
+import dev.pigeonhole.internal.registry.HandlerSpec;
+import dev.pigeonhole.internal.registry.HeaderFormat;
+import dev.pigeonhole.internal.registry.Payloads;
+import dev.pigeonhole.internal.registry.Registry;
+import dev.pigeonhole.internal.registry.TypeSpec;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.NewMessage;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The table of bad input, row by row, and good input that only looks bad. */
+class IntakeTest {
+  private static final Instant NOW = Instant.parse("2026-03-01T12:00:00Z");
+  private static final int LARGEST = 100;
+  private static final HandlerId HANDLER = new HandlerId("reserve", 1, 1);
+
+  record Order(String reference) {}
+
+  /** Writes the reference; a reference of "broken" cannot be written. */
+  private static final class OrderCodec implements PayloadCodec {
+    @Override
+    public String contentType() {
+      return "text/order";
+    }
+
+    @Override
+    public byte[] encode(Object payload) {
+      String reference = ((Order) payload).reference();
+      if (reference.equals("broken")) {
+        throw new IllegalStateException("this codec is careless");
+      }
+      return reference.getBytes(StandardCharsets.UTF_8);
+    }
+
+    @Override
+    public <T> @Nullable T decode(byte @Nullable [] content, String contentType, Class<T> type) {
+      return content == null
+          ? null
+          : type.cast(new Order(new String(content, StandardCharsets.UTF_8)));
+    }
+  }
+
+  private static Intake.Checked check(
+      @Nullable Function<Object, @Nullable String> businessKey,
+      @Nullable Function<Object, @Nullable String> orderingKey,
+      Message message) {
+    HandlerSpec handler =
+        new HandlerSpec(HandlerKey.of("reserve"), received -> {}, null, null, null, null, 1);
+    TypeSpec orders =
+        new TypeSpec(
+            Order.class,
+            "order.placed",
+            List.of("Order"),
+            businessKey,
+            orderingKey,
+            List.of(handler));
+    TypeSpec texts =
+        new TypeSpec(String.class, "text", List.of(), businessKey, orderingKey, List.of());
+    TypeSpec bytes = new TypeSpec(byte[].class, "blob", List.of(), null, null, List.of());
+    ChannelSpec channel =
+        new ChannelSpec("orders", false, false, OnConflict.KEEP, List.of(orders, texts, bytes));
+    Registry registry = new Registry(List.of(channel), List.of(List.of(HANDLER)));
+    Intake intake =
+        new Intake(
+            registry,
+            Payloads.using(new OrderCodec()),
+            new Intake.Limits(64, LARGEST, 200, 64 * 1024),
+            () -> NOW);
+    return intake.check(channel, message);
+  }
+
+  private static NewMessage accepted(Message message) {
+    Intake.Checked checked = check(null, null, message);
+    assertThat(checked.rejected()).isNull();
+    return Objects.requireNonNull(checked.message());
+  }
+
+  private static Rejected rejected(Message message) {
+    return rejected(check(null, null, message));
+  }
+
+  private static Rejected rejected(Intake.Checked checked) {
+    assertThat(checked.message()).isNull();
+    Rejected rejected = Objects.requireNonNull(checked.rejected());
+    assertThat(rejected.reason()).startsWith(rejected.code().text() + ": ");
+    assertThat(rejected.reason().chars()).as(rejected.reason()).noneMatch(Character::isISOControl);
+    assertThat(rejected.reason()).hasSizeLessThan(600);
+    return rejected;
+  }
+
+  private static Message order(@Nullable String id) {
+    return Message.of(id, new Order("o-1"));
+  }
+
+  @Nested
+  class Identity {
+    @Test
+    void aMissingIdIsRefused() {
+      assertThat(rejected(order(null)).code()).isEqualTo(ErrorCode.ID_MISSING);
+      assertThat(rejected(order("")).code()).isEqualTo(ErrorCode.ID_MISSING);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {" ", "   ", "\t", "\u00a0", "\u2003\u3000", "\r\n"})
+    void aBlankIdIsRefused(String id) {
+      assertThat(rejected(order(id)).code()).isEqualTo(ErrorCode.ID_BLANK);
+    }
+
+    @Test
+    void twoHundredCharactersAreAcceptedWhateverTheirBytes() {
+      assertThat(accepted(order("x".repeat(200))).id()).hasSize(200);
+      String emoji = "😀".repeat(200);
+      assertThat(accepted(order(emoji)).id().getBytes(StandardCharsets.UTF_8)).hasSize(800);
+    }
+
+    @Test
+    void twoHundredAndOneAreTooLongAndShownCut() {
+      Rejected rejected = rejected(order("y".repeat(201)));
+
+      assertThat(rejected.code()).isEqualTo(ErrorCode.ID_TOO_LONG);
+      assertThat(rejected.reason())
+          .contains("'" + "y".repeat(64) + "…'")
+          .doesNotContain("y".repeat(65))
+          .contains("201")
+          .contains("200");
+      assertThat(rejected(order("😀".repeat(201))).code()).isEqualTo(ErrorCode.ID_TOO_LONG);
+    }
+
+    @Test
+    void controlCharactersAreNamedWithTheirPlace() {
+      Rejected nul = rejected(order("a\0b"));
+      assertThat(nul.code()).isEqualTo(ErrorCode.ID_CONTROL_CHARACTER);
+      assertThat(nul.reason()).contains("U+0000 at position 1").contains("'a\\u0000b'");
+      Rejected line = rejected(order("ab\r\nINFO all is well"));
+      assertThat(line.code()).isEqualTo(ErrorCode.ID_CONTROL_CHARACTER);
+      assertThat(line.reason()).contains("ab\\u000D\\u000AINFO");
+      assertThat(rejected(order("a\u0085")).code()).isEqualTo(ErrorCode.ID_CONTROL_CHARACTER);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0xD800, 0xDBFF, 0xDC00, 0xDFFF})
+    void halfACharacterIsRefused(int half) {
+      for (String id : List.of("a" + (char) half, (char) half + "a", "😀" + (char) half + "😀")) {
+        assertThat(rejected(order(id)).code()).isEqualTo(ErrorCode.ID_INVALID_UNICODE);
+      }
+    }
+
+    @Test
+    void whatOnlyLooksAlikeStaysApart() {
+      List<String> ids =
+          List.of(
+              "a",
+              "a ",
+              " a",
+              "A",
+              "\u00e9",
+              "e\u0301",
+              "😀",
+              "😁",
+              "👩\u200d👩",
+              "👩👩",
+              "\u202etxt.exe",
+              "'; DROP TABLE x;--",
+              "../../etc",
+              "${jndi:ldap://x}");
+      for (String id : ids) {
+        assertThat(accepted(order(id)).id()).isEqualTo(id);
+      }
+    }
+
+    @Test
+    void theSourceIsTheChannelUnlessTheMessageSays() {
+      assertThat(accepted(order("m-1")).source()).isEqualTo("orders");
+      assertThat(accepted(order("m-1").from("../shop")).source()).isEqualTo("../shop");
+      assertThat(accepted(order("m-1").from("s".repeat(250))).source()).hasSize(250);
+      for (String source :
+          List.of("", "  ", "s".repeat(251), "s".repeat(3000), "a\0", "a\nb", "a\uD800")) {
+        assertThat(rejected(order("m-1").from(source)).code()).isEqualTo(ErrorCode.SOURCE_INVALID);
+      }
+    }
+
+    @Test
+    void contentTypeAndContentMakeTheHash() {
+      NewMessage plain = accepted(Message.encoded("m", "blob", new byte[] {1}, "text/plain"));
+      NewMessage other = accepted(Message.encoded("m", "blob", new byte[] {2}, "text/plain"));
+      NewMessage typed = accepted(Message.encoded("m", "blob", new byte[] {1}, "text/html"));
+      NewMessage headed =
+          accepted(Message.encoded("m", "blob", new byte[] {1}, "text/plain").header("a", 1));
+
+      assertThat(plain.contentHash()).isEqualTo(headed.contentHash());
+      assertThat(plain.contentHash()).isNotEqualTo(other.contentHash());
+      assertThat(plain.contentHash()).isNotEqualTo(typed.contentHash());
+    }
+
+    @Test
+    void aBusinessKeyTakesThePlaceOfTheId() {
+      NewMessage keyed =
+          Objects.requireNonNull(
+              check(payload -> ((Order) payload).reference(), null, order(null)).message());
+
+      assertThat(keyed.source()).isEqualTo("order.placed");
+      assertThat(keyed.id()).isEqualTo("o-1");
+      assertThat(keyed.onConflict()).isEqualTo(OnConflict.REPEAT);
+    }
+
+    @Test
+    void aBusinessKeyOfEncodedContentIsReadFromTheContent() {
+      byte[] content = "o-7".getBytes(StandardCharsets.UTF_8);
+      Message message = Message.encoded("m-1", "Order", content, "text/order");
+
+      NewMessage keyed =
+          Objects.requireNonNull(
+              check(payload -> ((Order) payload).reference(), null, message).message());
+
+      assertThat(keyed.source()).isEqualTo("order.placed"); // by alias, under one name
+      assertThat(keyed.id()).isEqualTo("o-7");
+    }
+
+    @Test
+    void equalBusinessKeysOfTwoTypesStayApart() {
+      NewMessage order =
+          Objects.requireNonNull(check(payload -> "k-1", null, order("a")).message());
+      NewMessage text =
+          Objects.requireNonNull(
+              check(payload -> "k-1", null, Message.of("a", "some text")).message());
+
+      assertThat(List.of(order.source(), order.id()))
+          .isNotEqualTo(List.of(text.source(), text.id()));
+    }
+
+    @Test
+    void aSelectorThatFailsIsTheMessagesFault() {
+      assertThat(rejected(check(payload -> null, null, order("m"))).code())
+          .isEqualTo(ErrorCode.KEY_SELECTOR_FAILED);
+      Rejected threw =
+          rejected(
+              check(
+                  payload -> {
+                    throw new ArithmeticException("a\0b");
+                  },
+                  null,
+                  order("m")));
+      assertThat(threw.code()).isEqualTo(ErrorCode.KEY_SELECTOR_FAILED);
+      assertThat(threw.reason()).contains("java.lang.ArithmeticException");
+      assertThat(rejected(check(p -> "k", null, Message.encoded("m", "Order", null, "a/b"))).code())
+          .isEqualTo(ErrorCode.KEY_SELECTOR_FAILED);
+    }
+
+    @Test
+    void aSelectedKeyIsHeldToTheRulesOfAnId() {
+      assertThat(rejected(check(payload -> "a\0", null, order("m"))).code())
+          .isEqualTo(ErrorCode.ID_CONTROL_CHARACTER);
+      assertThat(rejected(check(payload -> "x".repeat(201), null, order("m"))).code())
+          .isEqualTo(ErrorCode.ID_TOO_LONG);
+      assertThat(rejected(check(payload -> "", null, order("m"))).code())
+          .isEqualTo(ErrorCode.KEY_SELECTOR_FAILED);
+    }
+  }
+
+  @Nested
+  class Payload {
+    @Test
+    void aMissingAndAnEmptyBodyAreBothKeptAndToldApart() {
+      NewMessage missing = accepted(Message.encoded("m", "blob", null, "text/plain"));
+      NewMessage empty = accepted(Message.encoded("m", "blob", new byte[0], "text/plain"));
+
+      assertThat(missing.content()).isNull();
+      assertThat(empty.content()).isEmpty();
+      assertThat(missing.contentHash()).isNotEqualTo(empty.contentHash());
+    }
+
+    @Test
+    void theLimitItselfIsAcceptedAndOneByteMoreIsNot() {
+      assertThat(accepted(Message.of("m", new byte[LARGEST])).content()).hasSize(LARGEST);
+
+      Rejected rejected = rejected(Message.of("m", new byte[LARGEST + 1]));
+
+      assertThat(rejected.code()).isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE);
+      assertThat(rejected.reason()).contains("101").contains("100").contains("maxPayload");
+      assertThat(rejected(Message.of("m", "é".repeat(LARGEST))).code())
+          .isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+        strings = {
+          "application/x-java-serialized-object",
+          "Application/X-Java-Serialized-Object; class=x",
+          " application/x-java-serialized-object"
+        })
+    void serializedJavaIsRefused(String contentType) {
+      Rejected rejected = rejected(Message.encoded("m", "blob", new byte[1], contentType));
+
+      assertThat(rejected.code()).isEqualTo(ErrorCode.PAYLOAD_TYPE_REFUSED);
+    }
+
+    @Test
+    void aClassThatTheChannelDoesNotTakeIsRefusedByName() {
+      Rejected rejected = rejected(Message.of("m", 42));
+
+      assertThat(rejected.code()).isEqualTo(ErrorCode.TYPE_NOT_REGISTERED);
+      assertThat(rejected.reason()).contains("java.lang.Integer").contains("'orders'");
+    }
+
+    @Test
+    void anUnknownTypeNameIsKeptWithoutHandlers() {
+      for (String type : List.of("com.sun.rowset.JdbcRowSetImpl", "../../x", "a$$Lambda/0x1")) {
+        NewMessage kept = accepted(Message.encoded("m", type, new byte[1], "text/plain"));
+        assertThat(kept.type()).isEqualTo(type);
+        assertThat(kept.handlers()).isEmpty();
+      }
+      assertThat(accepted(order("m")).handlers()).containsExactly(HANDLER);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", " ", "a\0", "a\nb", "a\uD800"})
+    void aTypeNameOrContentTypeThatNoDatabaseTakesIsRefused(String text) {
+      assertThat(rejected(Message.encoded("m", text, new byte[1], "text/plain")).code())
+          .isEqualTo(ErrorCode.PAYLOAD_TYPE_REFUSED);
+      assertThat(rejected(Message.encoded("m", "blob", new byte[1], text)).code())
+          .isEqualTo(ErrorCode.PAYLOAD_CHARSET);
+    }
+
+    @Test
+    void namesHaveALimit() {
+      assertThat(rejected(Message.encoded("m", "t".repeat(201), null, "text/plain")).code())
+          .isEqualTo(ErrorCode.PAYLOAD_TYPE_REFUSED);
+      assertThat(rejected(Message.encoded("m", "blob", null, "c".repeat(201))).code())
+          .isEqualTo(ErrorCode.PAYLOAD_CHARSET);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "rabbit mq", "a\0", "a\uD800"})
+    void aTransportNeedsAName(String transport) {
+      assertThat(rejected(order("m").transport(transport)).code())
+          .isEqualTo(ErrorCode.NAME_INVALID);
+      assertThat(rejected(order("m").transport("t".repeat(201))).code())
+          .isEqualTo(ErrorCode.NAME_INVALID);
+    }
+
+    @Test
+    void whatCannotBeWrittenIsRefusedAndSinksNobodyElse() {
+      assertThat(rejected(Message.of("m", new Order("broken"))).code())
+          .isEqualTo(ErrorCode.PAYLOAD_UNENCODABLE);
+      assertThat(rejected(Message.of("m", "half \uD83D a smile")).code())
+          .isEqualTo(ErrorCode.PAYLOAD_UNENCODABLE);
+    }
+
+    @Test
+    void laterChangesToTheBytesAreNotSeen() {
+      byte[] content = {1, 2, 3};
+      NewMessage kept = accepted(Message.encoded("m", "blob", content, "text/plain"));
+      content[0] = 9;
+
+      assertThat(kept.content()).containsExactly(1, 2, 3);
+    }
+  }
+
+  @Nested
+  class Metadata {
+    @Test
+    void headersHaveLimitsInNumberAndSize() {
+      Map<String, String> many = new HashMap<>();
+      for (int i = 0; i < 200; i++) {
+        many.put("h" + i, "v");
+      }
+      accepted(order("m").headers(Headers.of(many)));
+      many.put("one-more", "v");
+      assertThat(rejected(order("m").headers(Headers.of(many))).code())
+          .isEqualTo(ErrorCode.HEADERS_TOO_LARGE);
+      assertThat(rejected(order("m").header("big", "x".repeat(1_000_000))).code())
+          .isEqualTo(ErrorCode.HEADERS_TOO_LARGE);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "a\0", "a\r\nb", "a\uDC00"})
+    void aHeaderNeedsAName(String name) {
+      assertThat(rejected(order("m").header(name, "v")).code())
+          .isEqualTo(ErrorCode.HEADER_NAME_INVALID);
+    }
+
+    @Test
+    @SuppressWarnings("NullAway") // what careless callers do
+    void aHeaderWithoutANameIsTheMessagesFault() {
+      Map<String, String> map = new HashMap<>();
+      map.put(null, "v");
+      assertThat(rejected(order("m").headers(Headers.of(map))).code())
+          .isEqualTo(ErrorCode.HEADER_NAME_INVALID);
+    }
+
+    @Test
+    void headersArriveAsTheyWere() {
+      Headers headers =
+          Headers.none()
+              .with("list", Arrays.asList(1, null, List.of("a")))
+              .with("table", Map.of("k", Map.of("n", 1.5)))
+              .with("none", null)
+              .with("at", NOW);
+      NewMessage kept = accepted(order("m").headers(headers));
+
+      assertThat(HeaderFormat.decode(kept.headers())).isEqualTo(headers);
+      assertThat(rejected(order("m").header("thread", Thread.currentThread())).code())
+          .isEqualTo(ErrorCode.HEADER_VALUE_UNSUPPORTED);
+    }
+
+    @Test
+    void timesOutsideWhatDatabasesKeepAreRefused() {
+      for (Instant at :
+          List.of(
+              Instant.MIN,
+              Instant.parse("0000-01-01T00:00:00Z"),
+              Instant.parse("0999-12-31T23:59:59Z"),
+              Instant.parse("+10000-01-01T00:00:00Z"),
+              Instant.MAX)) {
+        assertThat(rejected(order("m").occurredAt(at)).code())
+            .isEqualTo(ErrorCode.TIMESTAMP_OUT_OF_RANGE);
+      }
+      for (Instant at :
+          List.of(
+              Instant.parse("1000-01-01T00:00:00Z"),
+              Instant.ofEpochSecond(-1),
+              Instant.parse("9999-12-31T23:59:59Z"))) {
+        assertThat(accepted(order("m").occurredAt(at)).occurredAt()).isEqualTo(at);
+      }
+      assertThat(
+              accepted(order("m").occurredAt(Instant.parse("2026-01-01T00:00:00.123456789Z")))
+                  .occurredAt())
+          .isEqualTo(Instant.parse("2026-01-01T00:00:00.123456Z"));
+    }
+
+    @Test
+    void anOrderingKeyIsCheckedOrAbsent() {
+      assertThat(accepted(order("m")).orderingKey()).isNull();
+      assertThat(accepted(order("m")).keyHash()).isNull();
+      assertThat(accepted(order("m").orderedBy(null)).orderingKey()).isNull();
+      assertThat(accepted(order("m").orderedBy("c-1")).orderingKey()).isEqualTo("c-1");
+      assertThat(accepted(order("m").orderedBy("😀".repeat(200))).keyHash()).isNotNull();
+      for (String key :
+          List.of("", " ", "k".repeat(201), "k".repeat(10_240), "a\0", "a\nb", "a\uD800")) {
+        assertThat(rejected(order("m").orderedBy(key)).code())
+            .isEqualTo(ErrorCode.ORDERING_KEY_INVALID);
+      }
+    }
+
+    @Test
+    void oneOrderingKeyIsOneLane() {
+      NewMessage first = accepted(order("m-1").orderedBy("c-1"));
+      NewMessage second = accepted(Message.of("m-2", "text").from("x").orderedBy("c-1"));
+
+      assertThat(second.lane()).isEqualTo(first.lane());
+      assertThat(second.keyHash()).isEqualTo(first.keyHash());
+    }
+
+    @Test
+    void anOrderingKeyCanBeSelectedAndTheMessagesOwnWins() {
+      Function<Object, @Nullable String> selector = payload -> "selected";
+
+      assertThat(Objects.requireNonNull(check(null, selector, order("m")).message()).orderingKey())
+          .isEqualTo("selected");
+      assertThat(
+              Objects.requireNonNull(check(null, selector, order("m").orderedBy("own")).message())
+                  .orderingKey())
+          .isEqualTo("own");
+      assertThat(Objects.requireNonNull(check(null, p -> null, order("m")).message()).orderingKey())
+          .isNull();
+      assertThat(
+              rejected(
+                      check(
+                          null,
+                          payload -> {
+                            throw new IllegalStateException();
+                          },
+                          order("m")))
+                  .code())
+          .isEqualTo(ErrorCode.ORDERING_KEY_INVALID);
+    }
+
+    @Test
+    void aTimeInThePastIsNowAndOneTooFarAheadIsAMistake() {
+      assertThat(accepted(order("m").notBefore(NOW.minusSeconds(1))).notBefore()).isNull();
+      assertThat(accepted(order("m").notBefore(NOW)).notBefore()).isNull();
+      assertThat(accepted(order("m").notBefore(Instant.MIN)).notBefore()).isNull();
+      Instant soon = NOW.plus(Duration.ofHours(1));
+      assertThat(accepted(order("m").notBefore(soon)).notBefore()).isEqualTo(soon);
+      for (Instant at : List.of(Instant.parse("3000-01-01T00:00:00Z"), Instant.MAX)) {
+        assertThat(rejected(order("m").notBefore(at)).code())
+            .isEqualTo(ErrorCode.NOT_BEFORE_OUT_OF_RANGE);
+      }
+    }
+  }
+}

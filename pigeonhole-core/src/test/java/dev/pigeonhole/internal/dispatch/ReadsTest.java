@@ -1,0 +1,239 @@
+package dev.pigeonhole.internal.dispatch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.Failure;
+import dev.pigeonhole.HandlerKey;
+import dev.pigeonhole.internal.registry.BoundHandler;
+import dev.pigeonhole.internal.registry.HandlerSpec;
+import dev.pigeonhole.internal.registry.TypeSpec;
+import dev.pigeonhole.store.Ahead;
+import dev.pigeonhole.store.AheadRead;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.CellLimit;
+import dev.pigeonhole.store.Deliveries;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DueRead;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.Range;
+import dev.pigeonhole.store.Settlement;
+import dev.pigeonhole.store.StoredMessage;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+
+/** Drives the reader's clock by hand against a store that only has numbers. */
+class ReadsTest {
+  private static final long MILLI = Duration.ofMillis(1).toNanos();
+  private static final Cell CELL = new Cell(0, 1);
+
+  /** Fresh rows of one cell, and what was asked for. */
+  private static final class Fake implements Deliveries {
+    final TreeSet<Long> rows = new TreeSet<>();
+    final List<Range> asked = new ArrayList<>();
+    final List<CellLimit> askedDue = new ArrayList<>();
+    Optional<Duration> untilNext = Optional.empty();
+
+    @Override
+    public List<Delivery> fresh(List<Range> ranges) {
+      asked.addAll(ranges);
+      List<Delivery> found = new ArrayList<>();
+      for (Range range : ranges) {
+        rows.subSet(range.after(), false, range.upTo(), true).stream()
+            .limit(range.limit())
+            .forEach(seq -> found.add(Rows.row(range.cell(), seq)));
+      }
+      return found;
+    }
+
+    @Override
+    public DueRead due(List<CellLimit> cells) {
+      askedDue.addAll(cells);
+      return new DueRead(List.of(), untilNext);
+    }
+
+    @Override
+    public AheadRead ahead(List<Ahead> asking) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Map<Long, StoredMessage> load(Collection<Long> seqs) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Map<Delivery, Failure> lastFailures(List<Delivery> deliveries) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Set<Delivery> settle(List<Settlement> settlements) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Set<Delivery> mark(List<Delivery> deliveries, long incarnation, boolean lone) {
+      throw new UnsupportedOperationException();
+    }
+  }
+
+  private final Fake store = new Fake();
+  private final CellState cell = new CellState(CELL, 1, 0);
+  private final HandlerLine line =
+      new HandlerLine(
+          new BoundHandler(
+              new HandlerSpec(HandlerKey.of("h"), received -> {}, null, null, null, null, 1),
+              new TypeSpec(String.class, "t", List.of(), null, null, List.of()),
+              List.of(new HandlerId("h", 1, 1))),
+          8,
+          100,
+          Runnable::run,
+          () -> false,
+          (some, work) -> {});
+  private final Reads reads = reads(List.of(cell));
+  private long now = System.nanoTime();
+
+  private Reads reads(List<CellState> cells) {
+    return new Reads(
+        store,
+        new Dispatcher.Settings(500, 3, Duration.ofMillis(100), Duration.ofSeconds(1)),
+        cells,
+        asked -> line);
+  }
+
+  private List<Long> turnAfter(long nanos) {
+    now += nanos;
+    List<Long> found = new ArrayList<>();
+    reads.turn(now, rows -> rows.forEach(row -> found.add(row.seq())));
+    return found;
+  }
+
+  @Test
+  void readsForwardFromItsCursor() {
+    store.rows.addAll(List.of(10L, 20L));
+    assertThat(turnAfter(0)).containsExactly(10L, 20L);
+    assertThat(cell.cursor).isEqualTo(20);
+    assertThat(cell.caughtUp).isTrue();
+
+    store.rows.add(30L);
+    reads.wake(cell);
+    assertThat(reads.nanosUntilNext(now)).isZero();
+    assertThat(turnAfter(0)).containsExactly(30L);
+    assertThat(store.asked.get(store.asked.size() - 1).after()).isEqualTo(20);
+  }
+
+  @Test
+  void aRowThatCommitsLateIsFoundByLookingBack() {
+    store.rows.addAll(List.of(10L, 30L));
+    turnAfter(0);
+    store.rows.remove(10L);
+    store.rows.remove(30L);
+    store.rows.add(20L); // its number was taken before 30 and committed after
+
+    List<Long> found = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      found.addAll(turnAfter(210 * MILLI));
+    }
+    assertThat(found).contains(20L);
+  }
+
+  @Test
+  void aRowThatCommitsVeryLateIsFoundByTheSweep() {
+    store.rows.add(1_000L);
+    turnAfter(0);
+    store.rows.clear();
+    for (int i = 0; i < 2 * CellState.TICKS; i++) {
+      turnAfter(210 * MILLI); // the look-back has passed it by
+    }
+    store.rows.add(5L);
+    List<Long> found = new ArrayList<>();
+    for (int i = 0; i < 10; i++) {
+      found.addAll(turnAfter(Duration.ofSeconds(1).toNanos()));
+    }
+    assertThat(found).contains(5L);
+  }
+
+  @Test
+  void aSweepGoesThroughEverythingInPieces() {
+    cell.cursor = 10_000;
+    for (long seq = 1; seq <= 1_000; seq++) {
+      store.rows.add(seq);
+    }
+    reads.lookNow();
+
+    assertThat(turnAfter(Duration.ofSeconds(1).toNanos())).contains(1L, 200L, 201L, 1_000L);
+    assertThat(reads.sweptNow()).isTrue();
+  }
+
+  @Test
+  void aFullHandlerIsNotAskedFor() {
+    line.occupancy = line.capacity;
+    store.rows.add(10L);
+    turnAfter(0);
+
+    assertThat(turnAfter(Duration.ofSeconds(10).toNanos())).isEmpty();
+    assertThat(store.asked).isEmpty();
+    assertThat(store.askedDue).isEmpty();
+    line.occupancy = 0;
+    reads.roomMade();
+    assertThat(turnAfter(Duration.ofSeconds(2).toNanos())).contains(10L);
+  }
+
+  @Test
+  void aCellThatIsLeavingIsNotAskedFor() {
+    cell.leaving = true;
+    store.rows.add(10L);
+
+    assertThat(turnAfter(Duration.ofSeconds(10).toNanos())).isEmpty();
+    assertThat(store.asked).isEmpty();
+  }
+
+  @Test
+  void anIdleStoreIsAskedLessOftenUpToTheLongestWait() {
+    turnAfter(0);
+    List<Long> waits = new ArrayList<>();
+    for (int i = 0; i < 8; i++) {
+      int before = store.asked.size();
+      long waited = 0;
+      while (store.asked.size() == before) {
+        turnAfter(10 * MILLI);
+        waited += 10;
+      }
+      waits.add(waited);
+    }
+    assertThat(waits).isSorted();
+    assertThat(waits.get(0)).isBetween(90L, 210L);
+    assertThat(waits.get(waits.size() - 1)).isBetween(990L, 1_010L);
+    reads.wake();
+    assertThat(reads.nanosUntilNext(now)).isZero();
+  }
+
+  @Test
+  void lateWorkIsAskedForWhenItIsKnownToBeDue() {
+    store.untilNext = Optional.of(Duration.ofMillis(400));
+    turnAfter(0);
+    store.untilNext = Optional.empty();
+    int before = store.askedDue.size();
+
+    turnAfter(399 * MILLI);
+    assertThat(store.askedDue).hasSize(before);
+    turnAfter(2 * MILLI);
+    assertThat(store.askedDue).hasSize(before + 1);
+  }
+
+  @Test
+  void withoutCellsThereIsNothingToAsk() {
+    Reads none = reads(List.of());
+
+    none.turn(now, rows -> assertThat(rows).isEmpty());
+    assertThat(none.nanosUntilNext(now)).isPositive();
+    assertThat(store.asked).isEmpty();
+  }
+}

@@ -1,0 +1,124 @@
+package dev.pigeonhole.internal.registry;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
+import java.math.BigDecimal;
+import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
+import java.time.DayOfWeek;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Date;
+import java.util.List;
+import java.util.UUID;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class PayloadsTest {
+  record Simple(String name, int count, @Nullable Long seen) {}
+
+  record Times(Instant at, Duration took, DayOfWeek day) {}
+
+  record Nested(Simple simple, UUID id, BigDecimal price) {}
+
+  record Chain(String name, @Nullable Chain next) {}
+
+  record WithList(List<String> names) {}
+
+  record WithBytes(byte[] bytes) {}
+
+  record WithDate(Date date) {}
+
+  record Deep(Nested nested, WithBytes bytes) {}
+
+  record WithAnything(Object anything) {}
+
+  private final Payloads payloads = Payloads.using(null);
+
+  private static void refused(ErrorCode code, ThrowingCallable call) {
+    assertThatThrownBy(call)
+        .isInstanceOfSatisfying(InboxException.class, e -> assertThat(e.code()).isEqualTo(code));
+  }
+
+  @Test
+  void bytesAndTextNeedNoCodecAndAreCopied() {
+    byte[] bytes = {1, 2};
+    Payloads.Encoded encoded = payloads.encode(bytes);
+    bytes[0] = 9;
+
+    assertThat(encoded.content()).containsExactly(1, 2);
+    byte[] decoded = payloads.decode(encoded.content(), encoded.contentType(), byte[].class);
+    assertThat(decoded).containsExactly(1, 2).isNotSameAs(encoded.content());
+    Payloads.Encoded text = payloads.encode("Größe 😀");
+    assertThat(payloads.decode(text.content(), text.contentType(), String.class))
+        .isEqualTo("Größe 😀");
+    assertThat(payloads.decode(null, "text/plain", String.class)).isNull();
+    assertThat(payloads.decode(null, "text/plain", byte[].class)).isNull();
+  }
+
+  @Test
+  void textIsReadInTheCharsetItSaysAndInNoOther() {
+    byte[] utf16 = "Größe".getBytes(StandardCharsets.UTF_16);
+    assertThat(payloads.decode(utf16, "text/plain; charset=\"UTF-16\"", String.class))
+        .isEqualTo("Größe");
+    byte[] latin = "Größe".getBytes(Charset.forName("ISO-8859-1"));
+    refused(ErrorCode.PAYLOAD_CHARSET, () -> payloads.decode(latin, "text/plain", String.class));
+    refused(
+        ErrorCode.PAYLOAD_CHARSET,
+        () -> payloads.decode(latin, "text/plain;charset=klingon", String.class));
+    refused(
+        ErrorCode.PAYLOAD_CHARSET,
+        () -> payloads.decode(latin, "text/plain;charset=", String.class));
+  }
+
+  @Test
+  void otherClassesNeedACodec() {
+    assertThat(payloads.supports(Simple.class)).isFalse();
+    assertThat(payloads.supports(String.class)).isTrue();
+    refused(ErrorCode.PAYLOAD_TYPE_REFUSED, () -> payloads.encode(new Simple("a", 1, null)));
+    refused(
+        ErrorCode.PAYLOAD_TYPE_REFUSED,
+        () -> payloads.decode(new byte[0], "application/json", Simple.class));
+    refused(
+        ErrorCode.PAYLOAD_TYPE_REFUSED,
+        () -> payloads.decode(new byte[0], "application/x-java-serialized-object", byte[].class));
+  }
+
+  @Test
+  void onlyWhatNobodyCanChangeIsShared() {
+    Payloads sharing = payloads.sharing();
+    for (Class<?> type :
+        List.of(
+            String.class,
+            Integer.class,
+            DayOfWeek.class,
+            Instant.class,
+            Simple.class,
+            Times.class,
+            Nested.class,
+            Chain.class)) {
+      assertThat(sharing.shares(type)).as(type.getName()).isTrue();
+      assertThat(sharing.supports(type)).as(type.getName()).isTrue();
+      assertThat(payloads.shares(type)).as("not where it is stored").isFalse();
+    }
+    for (Class<?> type :
+        List.of(
+            byte[].class,
+            Object.class,
+            List.class,
+            Date.class,
+            StringBuilder.class,
+            WithList.class,
+            WithBytes.class,
+            WithDate.class,
+            Deep.class,
+            WithAnything.class,
+            java.time.temporal.Temporal.class)) {
+      assertThat(sharing.shares(type)).as(type.getName()).isFalse();
+    }
+  }
+}

@@ -1,0 +1,272 @@
+package dev.pigeonhole.internal.registry;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.ConfigurationException.Problem;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.HandlerKey;
+import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.RetryPolicy;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.NullAndEmptySource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class RulesTest {
+  record Order() {}
+
+  record Payment() {}
+
+  private static HandlerSpec handler(HandlerKey key) {
+    return new HandlerSpec(key, received -> {}, null, null, null, null, 1);
+  }
+
+  private static HandlerSpec handler(String key, String... former) {
+    return handler(HandlerKey.of(key).formerly(former));
+  }
+
+  private static HandlerSpec options(
+      @Nullable RetryPolicy retry,
+      @Nullable Duration timeout,
+      @Nullable Integer atMost,
+      int shared) {
+    return new HandlerSpec(
+        HandlerKey.of("h"), received -> {}, null, retry, timeout, atMost, shared);
+  }
+
+  private static HandlerSpec transactional(String key) {
+    return new HandlerSpec(HandlerKey.of(key), null, (payload, tx) -> {}, null, null, null, 1);
+  }
+
+  private static TypeSpec type(Class<?> type, String name, HandlerSpec... handlers) {
+    return new TypeSpec(type, name, List.of(), null, null, List.of(handlers));
+  }
+
+  private static ChannelSpec channel(String name, HandlerSpec... handlers) {
+    return channel(name, type(Order.class, "order", handlers));
+  }
+
+  private static ChannelSpec channel(String name, TypeSpec... types) {
+    return new ChannelSpec(name, false, false, OnConflict.KEEP, List.of(types));
+  }
+
+  private static ChannelSpec direct(String name, HandlerSpec... handlers) {
+    return new ChannelSpec(
+        name, true, true, OnConflict.KEEP, List.of(type(Order.class, "order", handlers)));
+  }
+
+  private static List<Problem> problems(ChannelSpec... channels) {
+    Rules rules = new Rules();
+    rules.check("shop", List.of(channels), true);
+    return rules.problems();
+  }
+
+  private static String only(ErrorCode code, ChannelSpec... channels) {
+    List<Problem> problems = problems(channels);
+    assertThat(problems).extracting(Problem::code).containsExactly(code);
+    return problems.get(0).text();
+  }
+
+  @Test
+  void goodDeclarationsHaveNoProblems() {
+    assertThat(
+            problems(
+                channel("orders", handler("a", "a-old", "a-older"), handler("b")),
+                channel("payments", type(Payment.class, "payment", transactional("c")))))
+        .isEmpty();
+  }
+
+  @ParameterizedTest
+  @NullAndEmptySource
+  @ValueSource(strings = {" ", "\t"})
+  @SuppressWarnings("NullAway") // what careless callers do
+  void aHandlerNeedsAKey(@Nullable String key) {
+    assertThat(only(ErrorCode.HANDLER_KEY_MISSING, channel("orders", handler(HandlerKey.of(key)))))
+        .contains("'orders'", "'shop'", Order.class.getName());
+  }
+
+  @Test
+  void oneKeyTwiceNamesBothPlaces() {
+    assertThat(
+            only(
+                ErrorCode.HANDLER_KEY_TWICE,
+                channel("orders", handler("a")),
+                channel("returns", handler("a"))))
+        .contains("'a'", "'orders'", "'returns'");
+  }
+
+  @Test
+  void aFormerKeyIsAsTakenAsAKey() {
+    assertThat(
+            only(
+                ErrorCode.FORMER_KEY_TAKEN,
+                channel("orders", handler("a")),
+                channel("returns", handler("b", "a"))))
+        .contains("Former key 'a'", "'orders'", "'returns'");
+    assertThat(
+            only(
+                ErrorCode.FORMER_KEY_TAKEN,
+                channel("orders", handler("a", "old")),
+                channel("returns", handler("b", "old"))))
+        .contains("'old'", "'orders'", "'returns'");
+    only(
+        ErrorCode.FORMER_KEY_TAKEN,
+        channel("orders", handler("a", "old")),
+        channel("returns", handler("old")));
+    only(ErrorCode.FORMER_KEY_TAKEN, channel("orders", handler("a", "a")));
+    only(ErrorCode.FORMER_KEY_TAKEN, channel("orders", handler("a", "b", "b")));
+  }
+
+  @Test
+  void keysThatDifferByCaseNameBothPlaces() {
+    assertThat(
+            only(
+                ErrorCode.HANDLER_KEYS_DIFFER_BY_CASE,
+                channel("orders", handler("Mailer")),
+                channel("returns", handler("mailer"))))
+        .contains("'Mailer'", "'mailer'", "'orders'", "'returns'");
+  }
+
+  @ParameterizedTest
+  @NullAndEmptySource
+  @ValueSource(strings = {"a b", "a/b", "a\0b", "a\nb", "ä"})
+  @SuppressWarnings("NullAway") // what careless callers do
+  void namesAreHeldToTheRule(@Nullable String name) {
+    only(ErrorCode.NAME_INVALID, channel(name, handler("a")));
+    Rules inbox = new Rules();
+    inbox.check(name, List.of(channel("orders", handler("a"))), true);
+    assertThat(inbox.problems()).extracting(Problem::code).containsExactly(ErrorCode.NAME_INVALID);
+    if (name != null && !name.isEmpty()) {
+      assertThat(only(ErrorCode.NAME_INVALID, channel("orders", handler(name))))
+          .contains("letters, digits")
+          .doesNotContain("\0")
+          .doesNotContain("\n");
+      only(ErrorCode.NAME_INVALID, channel("orders", handler("a", name)));
+    }
+    only(ErrorCode.NAME_INVALID, channel("orders", handler("k".repeat(201))));
+  }
+
+  @Test
+  void aTypeNameStandsForOneClass() {
+    assertThat(
+            only(
+                ErrorCode.TYPE_NAME_TAKEN,
+                channel("orders", type(Order.class, "order", handler("a"))),
+                channel("payments", type(Payment.class, "order", handler("b")))))
+        .contains(Order.class.getName(), Payment.class.getName(), "'order'");
+    TypeSpec alias =
+        new TypeSpec(Payment.class, "payment", List.of("order"), null, null, List.of());
+    only(ErrorCode.TYPE_NAME_TAKEN, channel("orders", type(Order.class, "order"), alias));
+    assertThat(
+            problems(
+                channel("orders", type(Order.class, "order", handler("a"))),
+                channel("audit", type(Order.class, "order", handler("b")))))
+        .as("two channels may take the same class under the same name")
+        .isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", " ", "a\0", "a\nb", "a\uD800"})
+  void aTypeNameMustBeStorable(String name) {
+    only(ErrorCode.NAME_INVALID, channel("orders", type(Order.class, name)));
+    only(ErrorCode.NAME_INVALID, channel("orders", type(Order.class, "t".repeat(201))));
+  }
+
+  @Test
+  void aChannelDeclaresATypeOnce() {
+    assertThat(
+            only(
+                ErrorCode.TYPE_NAME_TAKEN,
+                channel(
+                    "orders",
+                    type(Order.class, "order", handler("a")),
+                    type(Order.class, "order", handler("b")))))
+        .contains("'orders'", Order.class.getName());
+  }
+
+  @Test
+  void aChannelIsAddedOnceAndHasATypeAtLeast() {
+    assertThat(
+            only(
+                ErrorCode.CHANNEL_TWICE,
+                channel("orders", handler("a")),
+                channel("orders", type(Payment.class, "payment", handler("b")))))
+        .contains("'orders'", "'shop'");
+    only(ErrorCode.NOTHING_CONFIGURED, channel("orders", new TypeSpec[0]));
+  }
+
+  @Test
+  void twoInboxesMayHaveAChannelOfOneNameEach() {
+    Rules rules = new Rules();
+    rules.check("shop", List.of(channel("orders", handler("a"))), true);
+    rules.check("ship", List.of(channel("orders", handler("b"))), true);
+    assertThat(rules.problems()).isEmpty();
+
+    rules.check("depot", List.of(channel("orders", handler("a"))), true);
+    assertThat(rules.problems()).hasSize(1);
+    assertThat(rules.problems().get(0).text()).contains("inbox 'shop'", "inbox 'depot'");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"PT0S", "PT-1S", "PT2562047788015215H"})
+  void aTimeoutMustBeOne(String timeout) {
+    assertThat(
+            only(
+                ErrorCode.TIMEOUT_INVALID,
+                channel("orders", options(null, Duration.parse(timeout), null, 1))))
+        .contains("'h'");
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, -1, 10_001, Integer.MAX_VALUE})
+  void numbersAreHeldToTheirRange(int number) {
+    only(ErrorCode.RANGE_INVALID, channel("orders", options(null, null, number, 1)));
+    assertThat(problems(channel("orders", options(null, null, null, number))))
+        .extracting(Problem::code)
+        .contains(ErrorCode.RANGE_INVALID);
+  }
+
+  @Test
+  void optionsThatWouldBeIgnoredAreRefused() {
+    only(ErrorCode.OPTION_NOT_APPLICABLE, channel("orders", options(null, null, null, 2)));
+    only(ErrorCode.OPTION_NOT_APPLICABLE, direct("live", transactional("a")));
+    only(
+        ErrorCode.OPTION_NOT_APPLICABLE,
+        direct("live", options(RetryPolicy.defaults(), null, null, 1)));
+    only(
+        ErrorCode.OPTION_NOT_APPLICABLE,
+        direct("live", options(null, Duration.ofSeconds(1), null, 1)));
+    only(ErrorCode.OPTION_NOT_APPLICABLE, direct("live", options(null, null, 4, 1)));
+  }
+
+  @Test
+  void aTransactionNeedsAStoreThatHasThem() {
+    Rules rules = new Rules();
+    rules.check("shop", List.of(channel("orders", transactional("a"))), false);
+
+    assertThat(rules.problems())
+        .extracting(Problem::code)
+        .containsExactly(ErrorCode.TX_UNSUPPORTED);
+  }
+
+  @Test
+  void allProblemsAreReportedTogether() {
+    assertThat(
+            problems(
+                channel("or ders", handler("a"), handler("a"), handler("A")),
+                channel("orders", new TypeSpec[0]),
+                channel("orders", type(Payment.class, "order", handler("b", "a")))))
+        .extracting(Problem::code)
+        .containsExactly(
+            ErrorCode.NAME_INVALID,
+            ErrorCode.HANDLER_KEY_TWICE,
+            ErrorCode.HANDLER_KEYS_DIFFER_BY_CASE,
+            ErrorCode.NOTHING_CONFIGURED,
+            ErrorCode.CHANNEL_TWICE,
+            ErrorCode.TYPE_NAME_TAKEN,
+            ErrorCode.FORMER_KEY_TAKEN);
+  }
+}

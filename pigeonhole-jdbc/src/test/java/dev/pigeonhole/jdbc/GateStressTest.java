@@ -1,0 +1,307 @@
+package dev.pigeonhole.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.store.AcceptResult;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.Settlement;
+import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.store.Transactions;
+import dev.pigeonhole.store.Transactions.WorkFailedException;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.TestDatabase;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Everybody at once on a few identities: acceptors of two versions, a zombie and an owner who
+ * settle the same rows, units of work, an operator, and retention. Afterwards nothing may have been
+ * created twice for one life of a message, no effect may have happened twice, and nothing may hang
+ * in the air.
+ */
+class GateStressTest {
+  private static final boolean SMALL =
+      "small".equals(System.getProperty("pigeonhole.size", "small"));
+  private static final Duration TIME = Duration.ofSeconds(SMALL ? 8 : 60);
+  private static final int IDS = 40;
+
+  private final AtomicLong stored = new AtomicLong();
+  private final AtomicLong repeats = new AtomicLong();
+  private final AtomicLong pruned = new AtomicLong();
+  private final AtomicLong transientErrors = new AtomicLong();
+
+  /** (seq, handler) → how often somebody was told that it had been created. */
+  private final Map<List<Long>, AtomicInteger> created = new ConcurrentHashMap<>();
+
+  /** (seq, handler) → how often somebody was told that it had completed it. */
+  private final Map<List<Long>, AtomicInteger> completed = new ConcurrentHashMap<>();
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void nothingIsCreatedTwiceDoneTwiceOrOrphaned(TestDatabase database) throws Exception {
+    Rig rig = Rig.on(database);
+    database.execute("CREATE TABLE effect (seq bigint, handler int)");
+    ExecutorService pool = Executors.newCachedThreadPool();
+    long end = System.nanoTime() + TIME.toNanos();
+    List<Future<?>> actors = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      boolean newVersion = i % 2 == 0;
+      int seed = i;
+      actors.add(pool.submit(() -> loop(end, accept(rig, newVersion, new Random(seed)))));
+    }
+    for (int i = 0; i < 2; i++) {
+      int seed = 10 + i;
+      actors.add(pool.submit(() -> loop(end, settle(rig, new Random(seed)))));
+      actors.add(pool.submit(() -> loop(end, unit(rig, new Random(seed + 10)))));
+    }
+    actors.add(pool.submit(() -> loop(end, operate(rig))));
+    if (database.kind() != DatabaseKind.H2) {
+      actors.add(pool.submit(() -> loop(end, prune(rig))));
+    }
+    for (Future<?> actor : actors) {
+      actor.get(TIME.toSeconds() + 60, TimeUnit.SECONDS);
+    }
+    pool.shutdown();
+
+    assertThat(created).as("created twice").allSatisfy((key, n) -> assertThat(n).hasValue(1));
+    assertThat(completed).as("completed twice").allSatisfy((key, n) -> assertThat(n).hasValue(1));
+    assertThat(
+            database.count(
+                "SELECT count(*) FROM (SELECT seq, handler FROM effect GROUP BY seq, handler HAVING count(*) > 1) x"))
+        .as("effects twice")
+        .isZero();
+    for (String table : List.of("delivery", "later", "poison", "receipt")) {
+      assertThat(
+              database.count(
+                  "SELECT count(*) FROM %s t WHERE NOT EXISTS (SELECT 1 FROM %s m WHERE m.seq = t.seq)"
+                      .formatted(rig.table(table), rig.table("message"))))
+          .as("orphans in %s", table)
+          .isZero();
+    }
+    String all =
+        List.of("delivery", "later", "poison", "receipt").stream()
+            .map(table -> "SELECT seq, handler FROM " + rig.table(table))
+            .reduce((x, y) -> x + " UNION ALL " + y)
+            .orElseThrow();
+    assertThat(
+            database.count(
+                "SELECT count(*) FROM (SELECT seq, handler FROM ("
+                    + all
+                    + ") x GROUP BY seq, handler HAVING count(*) > 1) y"))
+        .as("in two states")
+        .isZero();
+    assertThat(stored.get()).isGreaterThan(10);
+    assertThat(repeats.get()).isGreaterThan(100);
+    if (database.kind() != DatabaseKind.H2) {
+      assertThat(pruned.get()).isGreaterThan(10);
+    }
+  }
+
+  private void loop(long end, Callable<?> step) {
+    try {
+      while (System.nanoTime() < end) {
+        try {
+          step.call();
+        } catch (StoreException e) {
+          if (e.kind() != StoreException.Kind.TRANSIENT) {
+            throw e;
+          }
+          transientErrors.incrementAndGet();
+        }
+      }
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private Callable<?> accept(Rig rig, boolean newVersion, Random random) {
+    HandlerId[] handlers = newVersion ? new HandlerId[] {rig.a, rig.b} : new HandlerId[] {rig.a};
+    return () -> {
+      List<NewMessage> batch = new ArrayList<>();
+      for (int i = random.nextInt(6); i >= 0; i--) {
+        batch.add(rig.message("m-" + random.nextInt(IDS), handlers));
+      }
+      List<AcceptResult> results = rig.store.acceptor().accept(batch);
+      for (AcceptResult each : results) {
+        if (each instanceof AcceptResult.Stored first) {
+          stored.incrementAndGet();
+          for (HandlerId handler : handlers) {
+            created(first.seq(), handler);
+          }
+        } else if (each instanceof AcceptResult.Known known) {
+          repeats.incrementAndGet();
+          known.added().forEach(handler -> created(known.seq(), handler));
+        } else {
+          throw new AssertionError(each);
+        }
+      }
+      return null;
+    };
+  }
+
+  private void created(long seq, HandlerId handler) {
+    created
+        .computeIfAbsent(List.of(seq, (long) handler.family()), key -> new AtomicInteger())
+        .incrementAndGet();
+  }
+
+  private Callable<?> settle(Rig rig, Random random) {
+    return () -> {
+      HandlerId handler = random.nextBoolean() ? rig.a : rig.b;
+      Map<Delivery, Outcome> outcomes = new HashMap<>();
+      for (Delivery each : rig.open(handler, 5)) {
+        int dice = random.nextInt(10);
+        outcomes.put(
+            each,
+            dice < 2
+                ? new Outcome.Poisoned(Rig.failure("x"), true)
+                : dice < 4
+                    ? new Outcome.RetryAfter(Duration.ZERO, Rig.failure("y"))
+                    : dice < 5 ? new Outcome.Released() : new Outcome.Completed());
+      }
+      var refused =
+          rig.store
+              .deliveries()
+              .settle(
+                  outcomes.entrySet().stream()
+                      .map(each -> new Settlement(each.getKey(), each.getValue()))
+                      .toList());
+      outcomes.forEach(
+          (delivery, outcome) -> {
+            if (outcome instanceof Outcome.Completed && !refused.contains(delivery)) {
+              completed(delivery);
+            }
+          });
+      return null;
+    };
+  }
+
+  private void completed(Delivery delivery) {
+    completed
+        .computeIfAbsent(
+            List.of(delivery.seq(), (long) delivery.cell().handler()), key -> new AtomicInteger())
+        .incrementAndGet();
+  }
+
+  private Callable<?> unit(Rig rig, Random random) {
+    Transactions transactions = rig.store.transactions().orElseThrow();
+    return () -> {
+      HandlerId handler = random.nextBoolean() ? rig.a : rig.b;
+      List<Delivery> rows = rig.open(handler, 2).stream().limit(3).toList();
+      try {
+        transactions
+            .run(
+                rows,
+                (row, connection) -> {
+                  try (PreparedStatement insert =
+                      connection.prepareStatement("INSERT INTO effect VALUES (?, ?)")) {
+                    insert.setLong(1, row.seq());
+                    insert.setInt(2, row.cell().handler());
+                    insert.executeUpdate();
+                  }
+                  if (random.nextInt(20) == 0) {
+                    throw new IllegalStateException("now and then");
+                  }
+                })
+            .forEach(this::completed);
+      } catch (WorkFailedException e) {
+        assertThat(e.getCause()).isInstanceOf(IllegalStateException.class);
+      }
+      return null;
+    };
+  }
+
+  private static Callable<?> operate(Rig rig) {
+    return () -> {
+      rig.store
+          .admin()
+          .poisoned(null, 3)
+          .forEach(
+              view ->
+                  rig.store
+                      .admin()
+                      .retry(
+                          view.message().source(),
+                          view.message().id(),
+                          view.handler().equals("a") ? rig.a.family() : rig.b.family(),
+                          "ada",
+                          "again"));
+      return null;
+    };
+  }
+
+  /** As retention will do it: lock, then check in a new statement, then delete. */
+  private Callable<?> prune(Rig rig) {
+    return () -> {
+      try (Connection connection = rig.database.dataSource().getConnection()) {
+        connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+        connection.setAutoCommit(false);
+        List<Long> seqs =
+            numbers(
+                connection,
+                "SELECT seq FROM "
+                    + rig.table("message")
+                    + " ORDER BY seq LIMIT 5 FOR UPDATE SKIP LOCKED");
+        for (long seq : seqs) {
+          boolean open = false;
+          for (String table : List.of("delivery", "later", "poison")) {
+            open |=
+                !numbers(connection, "SELECT seq FROM " + rig.table(table) + " WHERE seq = " + seq)
+                    .isEmpty();
+          }
+          boolean finished =
+              !numbers(
+                      connection, "SELECT seq FROM " + rig.table("receipt") + " WHERE seq = " + seq)
+                  .isEmpty();
+          if (!open && finished) {
+            run(connection, "DELETE FROM " + rig.table("receipt") + " WHERE seq = " + seq);
+            run(connection, "DELETE FROM " + rig.table("failure") + " WHERE seq = " + seq);
+            run(connection, "DELETE FROM " + rig.table("message") + " WHERE seq = " + seq);
+            pruned.incrementAndGet();
+          }
+        }
+        connection.commit();
+      } catch (SQLException e) {
+        transientErrors.incrementAndGet();
+      }
+      return null;
+    };
+  }
+
+  private static List<Long> numbers(Connection connection, String sql) throws SQLException {
+    try (var statement = connection.createStatement();
+        var result = statement.executeQuery(sql)) {
+      List<Long> numbers = new ArrayList<>();
+      while (result.next()) {
+        numbers.add(result.getLong(1));
+      }
+      return numbers;
+    }
+  }
+
+  private static void run(Connection connection, String sql) throws SQLException {
+    try (var statement = connection.createStatement()) {
+      statement.executeUpdate(sql);
+    }
+  }
+}

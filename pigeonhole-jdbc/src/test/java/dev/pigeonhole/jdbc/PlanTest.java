@@ -1,0 +1,257 @@
+package dev.pigeonhole.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import dev.pigeonhole.store.Ahead;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.Range;
+import dev.pigeonhole.store.StoreSettings;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Plans that the server cached while the tables were tiny must not scan them once they are huge.
+ * The server's own counters tell how many rows it really touched.
+ */
+class PlanTest {
+  private static final int HUGE = 300_000;
+
+  /** A warm-up that makes the server cache a generic plan: five executions and some more. */
+  private static final int WARM = 15;
+
+  @Test
+  void whatPostgresPlannedForTinyTablesStaysFastOnHugeOnes() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
+        HikariDataSource one = oneConnection(database, "TRANSACTION_READ_COMMITTED")) {
+      Schema.migrate(database.dataSource());
+      Rig rig = rig(database, one);
+      for (String table : List.of("message", "delivery", "later", "receipt", "poison", "failure")) {
+        database.execute("ALTER TABLE " + rig.table(table) + " SET (autovacuum_enabled = off)");
+      }
+      rig.accept(rig.message("tiny", 1L, "x", rig.a, rig.b));
+      for (String table : List.of("message", "delivery", "later", "receipt", "poison")) {
+        database.execute("VACUUM (ANALYZE) " + rig.table(table));
+      }
+      for (int i = 0; i < WARM; i++) {
+        everything(rig, "warm-" + i);
+      }
+      grow(rig);
+      // Two runs: the first may still plan anew, the second uses what is cached.
+      everything(rig, "once");
+      Map<String, Long> before = touched(database);
+      everything(rig, "huge");
+      Map<String, Long> after = touched(database);
+
+      before.forEach(
+          (counter, count) ->
+              assertThat(after.get(counter) - count)
+                  .as("rows touched by %s", counter)
+                  .isLessThan(20_000));
+    }
+  }
+
+  @Test
+  void mariaDbReadsAndRemovesByIndexOnHugeTables() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.MARIADB);
+        HikariDataSource one = oneConnection(database, "TRANSACTION_READ_COMMITTED")) {
+      Schema.migrate(database.dataSource());
+      Rig rig = rig(database, one);
+      grow(rig);
+      everything(rig, "once");
+      Map<String, Long> before = handlerReads(database);
+      everything(rig, "huge");
+      Map<String, Long> after = handlerReads(database);
+
+      before.forEach(
+          (counter, count) ->
+              assertThat(after.get(counter) - count).as(counter).isLessThan(20_000));
+    }
+  }
+
+  private static Rig rig(TestDatabase database, HikariDataSource one) {
+    JdbcStore.of(database.dataSource())
+        .maintenance()
+        .open(new StoreSettings("shop", Rig.LANES, 4, 1 << 20));
+    // All statements share one connection, so that they meet their cached plans again.
+    return Rig.on(database, unpooled(one));
+  }
+
+  /** Hides the size of the pool. */
+  private static javax.sql.DataSource unpooled(HikariDataSource pool) {
+    return (javax.sql.DataSource)
+        java.lang.reflect.Proxy.newProxyInstance(
+            PlanTest.class.getClassLoader(),
+            new Class<?>[] {javax.sql.DataSource.class},
+            (self, method, args) -> method.invoke(pool, args));
+  }
+
+  private static HikariDataSource oneConnection(TestDatabase database, String isolation) {
+    HikariConfig config = new HikariConfig();
+    config.setDataSource(database.dataSource());
+    config.setMaximumPoolSize(1);
+    config.setTransactionIsolation(isolation);
+    return new HikariDataSource(config);
+  }
+
+  /** A life of every kind: new, repeat, new handler, read, order, mark, fail, poison, complete. */
+  private static void everything(Rig rig, String name) {
+    List<NewMessage> batch = new ArrayList<>();
+    for (int i = 0; i < 50; i++) {
+      batch.add(rig.message(name + "/" + i, 1000L + i, "x", rig.a));
+    }
+    rig.store.acceptor().accept(batch);
+    rig.store.acceptor().accept(batch);
+    List<NewMessage> more = new ArrayList<>();
+    for (int i = 0; i < 50; i++) {
+      more.add(rig.message(name + "/" + i, 1000L + i, "x", rig.a, rig.b));
+    }
+    long first =
+        rig.store.acceptor().accept(more).stream()
+            .mapToLong(each -> ((dev.pigeonhole.store.AcceptResult.Known) each).seq())
+            .min()
+            .orElseThrow();
+    List<Delivery> rows =
+        rig.store
+            .deliveries()
+            .fresh(
+                Rig.cells(rig.a).stream().map(cell -> Range.after(cell, first - 1, 100)).toList());
+    assertThat(rows).hasSize(50);
+    rig.store.deliveries().load(rows.stream().map(Delivery::seq).toList());
+    rig.store.deliveries().mark(rows, 7, false);
+    rig.settle(rows.subList(0, 10), new Outcome.RetryAfter(Duration.ZERO, Rig.failure("x")));
+    rig.settle(rows.subList(10, 20), new Outcome.Poisoned(Rig.failure("x"), true));
+    rig.settle(rows.subList(20, 25), new Outcome.Blocked(null));
+    rig.complete(rows.subList(25, 50));
+    List<Delivery> late =
+        rig.store
+            .deliveries()
+            .due(
+                Rig.cells(rig.a).stream()
+                    .map(c -> new dev.pigeonhole.store.CellLimit(c, 100))
+                    .toList())
+            .rows();
+    assertThat(late).isNotEmpty();
+    rig.store.deliveries().lastFailures(late);
+    rig.complete(late);
+    rig.store
+        .deliveries()
+        .ahead(
+            rows.stream()
+                .limit(5)
+                .map(each -> new Ahead(each.cell(), each.keyHash(), 2000L))
+                .toList());
+    List<Delivery> others =
+        rig.store
+            .deliveries()
+            .fresh(
+                Rig.cells(rig.b).stream().map(cell -> Range.after(cell, first - 1, 100)).toList());
+    try {
+      rig.store.transactions().orElseThrow().run(others, (row, connection) -> {});
+    } catch (dev.pigeonhole.store.Transactions.WorkFailedException e) {
+      throw new AssertionError(e);
+    }
+    for (Delivery each : rows.subList(10, 20)) {
+      String id = rig.store.deliveries().load(List.of(each.seq())).get(each.seq()).id();
+      assertThat(rig.store.admin().retry("test", id, rig.a.family(), "ada", "x")).isTrue();
+    }
+    rig.complete(
+        rig.store
+            .deliveries()
+            .due(
+                Rig.cells(rig.a).stream()
+                    .map(c -> new dev.pigeonhole.store.CellLimit(c, 100))
+                    .toList())
+            .rows());
+  }
+
+  /** Fills the tables behind the statistics' back. */
+  private static void grow(Rig rig) {
+    boolean postgres = rig.database.kind() == DatabaseKind.POSTGRES;
+    String numbers =
+        postgres
+            ? "generate_series(1, " + HUGE + ") AS n(n)"
+            : "(SELECT seq AS n FROM seq_1_to_" + HUGE + ") n";
+    String hash =
+        postgres
+            ? "'\\x00112233445566778899aabbccddeeff'::bytea"
+            : "X'00112233445566778899aabbccddeeff'";
+    String empty = postgres ? "''::bytea" : "''";
+    String now = postgres ? "now()" : "UTC_TIMESTAMP(6)";
+    long base = 1_000_000_000L;
+    rig.database.execute(
+        "INSERT INTO %s (seq, token, received_at, lane, source, id, type, channel, transport, content_type, content_hash, headers) SELECT %d + n, 0, %s, n %% 4, 'grown', CONCAT('g', n), 't', 'c', 'l', 'x', %s, %s FROM %s"
+            .formatted(rig.table("message"), base, now, hash, empty, numbers));
+    for (String table : List.of("delivery", "later")) {
+      boolean later = table.equals("later");
+      rig.database.execute(
+          "INSERT INTO %s (lane, handler, seq, key_id, key_hash%s) SELECT n %% 4, %d, %d + n, %d, n + 5000%s FROM %s"
+              .formatted(
+                  rig.table(table),
+                  later ? ", due_at, reason" : "",
+                  rig.a.family(),
+                  base + (later ? HUGE : 0),
+                  rig.a.keyId(),
+                  later
+                      ? ", "
+                          + (postgres
+                              ? "now() + interval '1 day'"
+                              : "UTC_TIMESTAMP(6) + INTERVAL 1 DAY")
+                          + ", 'x'"
+                      : "",
+                  numbers));
+    }
+    rig.database.execute(
+        "INSERT INTO %s (seq, handler, key_id, completed_at, failures, crashes, releases) SELECT %d + n, %d, %d, %s, 0, 0, 0 FROM %s"
+            .formatted(
+                rig.table("receipt"),
+                base + 2 * HUGE,
+                rig.a.family(),
+                rig.a.keyId(),
+                now,
+                numbers));
+    // What is accepted from now on stands behind everything else.
+    rig.database.execute("ALTER SEQUENCE " + rig.table("message_seq") + " RESTART WITH 2000000000");
+  }
+
+  private static Map<String, Long> touched(TestDatabase database) {
+    // The server publishes its counters with a delay; two equal answers are the last word.
+    Map<String, Long>[] last = new Map[] {Map.of()};
+    Eventually.until(
+        "the counters to stand still",
+        Duration.ofSeconds(20),
+        () -> {
+          Map<String, Long> now = new TreeMap<>();
+          for (Map<String, Object> row :
+              database.rows(
+                  "SELECT relname, coalesce(seq_tup_read, 0) AS s, coalesce(idx_tup_fetch, 0) AS i FROM pg_stat_user_tables WHERE schemaname = current_schema()")) {
+            now.put(row.get("relname") + " by scans", ((Number) row.get("s")).longValue());
+            now.put(row.get("relname") + " by index", ((Number) row.get("i")).longValue());
+          }
+          Thread.sleep(1200);
+          boolean still = now.equals(last[0]);
+          last[0] = now;
+          return still;
+        });
+    return last[0];
+  }
+
+  private static Map<String, Long> handlerReads(TestDatabase database) {
+    Map<String, Long> reads = new TreeMap<>();
+    for (Map<String, Object> row : database.rows("SHOW GLOBAL STATUS LIKE 'Innodb_rows_read'")) {
+      reads.put(row.get("variable_name").toString(), Long.valueOf(row.get("value").toString()));
+    }
+    return reads;
+  }
+}

@@ -1,0 +1,58 @@
+package dev.pigeonhole.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import dev.pigeonhole.store.AcceptResult;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.StatementCounter;
+import dev.pigeonhole.support.TestDatabase;
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Batches are cheap because they are few round trips, the commit included. */
+class RoundTripTest {
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void fiveHundredMessagesAreAcceptedAndSettledInAtMostThreeTripsEach(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    try (HikariDataSource pool = pool(database)) {
+      StatementCounter counter = StatementCounter.on(database, pool);
+      Rig rig = Rig.on(database, counter.dataSource());
+      rig.accept(rig.message("warm-up", rig.a, rig.b));
+      rig.complete(rig.open(rig.a, 10));
+      List<NewMessage> messages = rig.messages("m-", 500, rig.a, rig.b);
+
+      counter.reset();
+      List<AcceptResult> results = rig.store.acceptor().accept(messages);
+      assertThat(counter.roundTrips()).as("%s", counter.statements()).isLessThanOrEqualTo(3);
+      assertThat(results).hasSize(500).allMatch(each -> each instanceof AcceptResult.Stored);
+
+      List<Delivery> open = rig.open(rig.a, 1000);
+      counter.reset();
+      assertThat(rig.complete(open)).isEmpty();
+      assertThat(open).hasSize(500);
+      assertThat(counter.roundTrips()).as("%s", counter.statements()).isLessThanOrEqualTo(3);
+
+      counter.reset();
+      rig.store.deliveries().load(open.stream().map(Delivery::seq).toList());
+      // On MariaDB the pool has no autocommit mode: the read ends with a rollback.
+      assertThat(counter.roundTrips()).as("%s", counter.statements()).isLessThanOrEqualTo(2);
+    }
+  }
+
+  /** As the documentation recommends it: READ COMMITTED, and on MariaDB no autocommit. */
+  private static HikariDataSource pool(TestDatabase database) {
+    HikariConfig config = new HikariConfig();
+    config.setDataSource(database.dataSource());
+    config.setMaximumPoolSize(5);
+    config.setTransactionIsolation("TRANSACTION_READ_COMMITTED");
+    config.setAutoCommit(database.kind() != DatabaseKind.MARIADB);
+    return new HikariDataSource(config);
+  }
+}

@@ -1,0 +1,207 @@
+package dev.pigeonhole.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ConfigurationException.Problem;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.store.StoreSettings;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.H2Database;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import java.util.List;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What a store refuses to start on, with the code that says why and the way out. */
+class StartupTest {
+
+  private static List<Problem> problems(DataSource dataSource) {
+    return problems(dataSource, Rig.SETTINGS);
+  }
+
+  private static List<Problem> problems(DataSource dataSource, StoreSettings settings) {
+    try {
+      JdbcStore.of(dataSource).maintenance().open(settings);
+      return List.of();
+    } catch (ConfigurationException e) {
+      return e.problems();
+    }
+  }
+
+  private static String quoted(TestDatabase database, String name) {
+    String quote = database.kind() == DatabaseKind.MARIADB ? "`" : "\"";
+    return quote + "pigeonhole_" + name + quote;
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void anEmptyDatabaseIsRefusedWithTheWayOut(TestDatabase database) {
+    assertThat(problems(database.dataSource()))
+        .singleElement()
+        .satisfies(
+            problem -> {
+              assertThat(problem.code()).isEqualTo(ErrorCode.SCHEMA_VERSION);
+              assertThat(problem.text()).contains("Schema.migrate(dataSource)");
+            });
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void aDatabaseAsWeMakeItIsAccepted(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    assertThat(problems(database.dataSource())).isEmpty();
+    assertThat(JdbcStore.of(database.dataSource()).maintenance().open(Rig.SETTINGS)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void tablesOfAnotherVersionAreRefused(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    database.execute("UPDATE " + quoted(database, "schema_history") + " SET version = 99");
+    assertThat(problems(database.dataSource()))
+        .extracting(Problem::code)
+        .containsExactly(ErrorCode.SCHEMA_VERSION);
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void everythingThatDriftedIsNamedTogether(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    database.execute("ALTER TABLE " + quoted(database, "delivery") + " DROP COLUMN mark");
+    if (database.kind() == DatabaseKind.MARIADB) {
+      database.execute("DROP INDEX `pigeonhole_later_due` ON `pigeonhole_later`");
+    } else {
+      database.execute("DROP INDEX \"pigeonhole_later_due\"");
+    }
+    assertThat(problems(database.dataSource()))
+        .extracting(Problem::code)
+        .containsExactly(ErrorCode.SCHEMA_COLUMN, ErrorCode.SCHEMA_INDEX);
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void aColumnThatNoLongerTellsIdsApartIsRefused(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    String table = quoted(database, "handler");
+    database.execute(
+        switch (database.kind()) {
+          case POSTGRES ->
+              "ALTER TABLE " + table + " ALTER COLUMN handler_key TYPE text COLLATE \"default\"";
+          case MARIADB ->
+              "ALTER TABLE "
+                  + table
+                  + " MODIFY handler_key varchar(200) CHARACTER SET utf8mb4 NOT NULL";
+          case H2 ->
+              "ALTER TABLE " + table + " ALTER COLUMN handler_key varchar_ignorecase NOT NULL";
+        });
+    assertThat(problems(database.dataSource()))
+        .extracting(Problem::code)
+        .containsExactly(ErrorCode.SCHEMA_COLLATION);
+  }
+
+  @Test
+  void settingsThatLoseCommitsAreRefused() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
+      Schema.migrate(database.dataSource());
+      assertThat(problems(database.with("options", "-c%20synchronous_commit=off").dataSource()))
+          .extracting(Problem::code)
+          .containsExactly(ErrorCode.DATABASE_NOT_DURABLE);
+      assertThat(
+              problems(
+                  database.with("options", "-c%20default_transaction_read_only=on").dataSource()))
+          .extracting(Problem::code)
+          .contains(ErrorCode.DATABASE_READ_ONLY);
+    }
+  }
+
+  @Test
+  void anyDefaultIsolationWorks() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
+      Schema.migrate(database.dataSource());
+      for (String level : List.of("TRANSACTION_REPEATABLE_READ", "TRANSACTION_SERIALIZABLE")) {
+        HikariConfig config = new HikariConfig();
+        config.setDataSource(database.dataSource());
+        config.setTransactionIsolation(level);
+        try (HikariDataSource pool = new HikariDataSource(config)) {
+          Rig rig = Rig.on(database, pool);
+          rig.accept(rig.message(level, rig.a));
+          rig.accept(rig.message(level, rig.a, rig.b));
+          assertThat(rig.complete(rig.open(rig.a, 10))).isEmpty();
+          assertThat(rig.complete(rig.open(rig.b, 10))).isEmpty();
+        }
+      }
+    }
+  }
+
+  @Test
+  void aFileThatFlushesLateIsMadeToFlushAtCommit() {
+    try (TestDatabase database = H2Database.file()) {
+      database.execute("SET WRITE_DELAY 500");
+      Schema.migrate(database.dataSource());
+      assertThat(problems(database.dataSource())).isEmpty();
+      assertThat(
+              database.rows(
+                  "SELECT setting_value AS v FROM information_schema.settings WHERE setting_name = 'WRITE_DELAY'"))
+          .isNotEmpty()
+          .allSatisfy(row -> assertThat(row.get("v")).isEqualTo("0"));
+    }
+  }
+
+  @Test
+  void aPacketThatAPayloadCannotPassIsRefused() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.MARIADB)) {
+      Schema.migrate(database.dataSource());
+      assertThat(
+              problems(database.dataSource(), new StoreSettings("shop", Rig.LANES, 4, 100_000_000)))
+          .extracting(Problem::code)
+          .containsExactly(ErrorCode.PACKET_TOO_SMALL);
+    }
+  }
+
+  @Test
+  void aServerThatIsNotStrictCutsNoId() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.MARIADB)) {
+      Schema.migrate(database.dataSource());
+      TestDatabase loose = database.with("sessionVariables", "sql_mode=''");
+      JdbcStore store = JdbcStore.of(loose.dataSource());
+      assertThat(store.maintenance().open(Rig.SETTINGS))
+          .singleElement()
+          .satisfies(warning -> assertThat(warning).startsWith("PH-DB-14"));
+      Rig rig = Rig.on(loose, loose.dataSource());
+      assertThat(rig.accept(rig.message("x".repeat(801), rig.a)))
+          .isInstanceOf(dev.pigeonhole.store.AcceptResult.Refused.class);
+    }
+  }
+
+  @Test
+  void aPoolThatIsTooSmallIsRefused() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
+      Schema.migrate(database.dataSource());
+      assertThat(problems(database.pool(4)))
+          .singleElement()
+          .satisfies(problem -> assertThat(problem.code()).isEqualTo(ErrorCode.POOL_TOO_SMALL));
+      assertThat(problems(database.pool(5))).isEmpty();
+    }
+  }
+
+  @Test
+  void aDatabaseThatIsDownIsUnreachable() {
+    var dataSource = new org.postgresql.ds.PGSimpleDataSource();
+    dataSource.setURL("jdbc:postgresql://127.0.0.1:1/none");
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> problems(dataSource))
+        .satisfies(
+            e -> {
+              assertThat(e.code()).isEqualTo(ErrorCode.DATABASE_UNREACHABLE);
+              assertThat(e.kind()).isEqualTo(StoreException.Kind.TRANSIENT);
+            });
+  }
+}

@@ -1,0 +1,234 @@
+package dev.pigeonhole.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.store.Transactions;
+import dev.pigeonhole.store.Transactions.WorkFailedException;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Handlers that lose their transaction without noticing. */
+public class TransactionFaultTest {
+
+  private static void run(Connection connection, String sql) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+
+  private static Transactions transactions(Rig rig) {
+    return rig.store.transactions().orElseThrow();
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void aSwallowedDeadlockRollsBackAndBurnsNoAttempt(TestDatabase database) throws Exception {
+    Rig rig = Rig.on(database);
+    database.execute("CREATE TABLE effect (id int PRIMARY KEY, n int)");
+    database.execute("INSERT INTO effect VALUES (1, 0), (2, 0), (3, 0)");
+    rig.accept(rig.message("m", rig.a));
+    Delivery delivery = rig.only(rig.a);
+    CountDownLatch oneLocked = new CountDownLatch(1);
+    CountDownLatch twoLocked = new CountDownLatch(1);
+    // The other one changes more rows, so the victim is ours.
+    CompletableFuture<Void> other =
+        CompletableFuture.runAsync(
+            () -> {
+              try (Connection connection = database.dataSource().getConnection()) {
+                connection.setAutoCommit(false);
+                run(connection, "UPDATE effect SET n = 7 WHERE id IN (2, 3)");
+                twoLocked.countDown();
+                oneLocked.await();
+                run(connection, "UPDATE effect SET n = 7 WHERE id = 1");
+                connection.rollback();
+              } catch (SQLException e) {
+                assertThat(e.getSQLState()).startsWith("40");
+              } catch (InterruptedException e) {
+                throw new AssertionError(e);
+              }
+            });
+    StoreException thrown = null;
+    Set<Delivery> done = Set.of();
+    try {
+      done =
+          transactions(rig)
+              .run(
+                  List.of(delivery),
+                  (row, connection) -> {
+                    run(connection, "UPDATE effect SET n = 1 WHERE id = 1");
+                    oneLocked.countDown();
+                    twoLocked.await();
+                    try {
+                      run(connection, "UPDATE effect SET n = 1 WHERE id = 2");
+                    } catch (SQLException swallowed) {
+                      if (database.kind() == DatabaseKind.MARIADB) {
+                        // MariaDB goes on in a new transaction.
+                        run(connection, "UPDATE effect SET n = 2 WHERE id = 3");
+                      }
+                    }
+                  });
+    } catch (StoreException e) {
+      thrown = e;
+    }
+    other.get(30, TimeUnit.SECONDS);
+
+    if (thrown == null) {
+      // The other one was the victim this time: everything is there.
+      assertThat(done).containsExactly(delivery);
+      assertThat(database.count("SELECT sum(n) FROM effect")).isEqualTo(2);
+    } else {
+      assertThat(thrown.kind()).isEqualTo(StoreException.Kind.TRANSIENT);
+      assertThat(thrown.deadlock()).isTrue();
+      assertThat(database.count("SELECT sum(n) FROM effect")).isZero();
+      assertThat(rig.only(rig.a)).isEqualTo(delivery);
+      assertThat(rig.count("receipt")).isZero();
+    }
+  }
+
+  @Test
+  void aSwallowedLockTimeoutRollsBack() throws Exception {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.MARIADB)) {
+      Rig rig = Rig.on(database);
+      database.execute("CREATE TABLE effect (id int PRIMARY KEY, n int)");
+      database.execute("INSERT INTO effect VALUES (1, 0), (2, 0)");
+      rig.accept(rig.message("m", rig.a));
+      Delivery delivery = rig.only(rig.a);
+      try (Connection other = database.dataSource().getConnection()) {
+        other.setAutoCommit(false);
+        run(other, "UPDATE effect SET n = 7 WHERE id = 2");
+        assertThatExceptionOfType(StoreException.class)
+            .isThrownBy(
+                () ->
+                    transactions(rig)
+                        .run(
+                            List.of(delivery),
+                            (row, connection) -> {
+                              run(connection, "SET innodb_lock_wait_timeout = 1");
+                              run(connection, "UPDATE effect SET n = 1 WHERE id = 1");
+                              try {
+                                run(connection, "UPDATE effect SET n = 1 WHERE id = 2");
+                              } catch (SQLException swallowed) {
+                                // as careless handlers do
+                              }
+                            }))
+            .satisfies(e -> assertThat(e.kind()).isEqualTo(StoreException.Kind.TRANSIENT));
+        other.rollback();
+      }
+      assertThat(database.count("SELECT sum(n) FROM effect")).isZero();
+      assertThat(rig.only(rig.a)).isEqualTo(delivery);
+    }
+  }
+
+  @Test
+  void aProcedureThatCommitsOnMariaDbCostsARepeatAndNeverAMessage() throws Exception {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.MARIADB)) {
+      Rig rig = Rig.on(database);
+      database.execute("CREATE TABLE effect (id int PRIMARY KEY)");
+      database.execute(
+          "CREATE PROCEDURE sneaky() BEGIN INSERT INTO effect VALUES (1); COMMIT; END");
+      refusesAsLost(rig, "CALL sneaky()");
+    }
+  }
+
+  @Test
+  void aFunctionThatCommitsOnH2CostsARepeatAndNeverAMessage() throws Exception {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.H2)) {
+      Rig rig = Rig.on(database);
+      database.execute(
+          "CREATE ALIAS sneaky FOR '" + TransactionFaultTest.class.getName() + ".sneaky'");
+      refusesAsLost(rig, "CALL sneaky()");
+    }
+  }
+
+  /** Called by H2, with a connection that nobody has wrapped. */
+  public static void sneaky(Connection connection) throws SQLException {
+    connection.commit();
+  }
+
+  private static void refusesAsLost(Rig rig, String sql) throws Exception {
+    rig.accept(rig.message("m", rig.a));
+    Delivery delivery = rig.only(rig.a);
+    assertThatExceptionOfType(WorkFailedException.class)
+        .isThrownBy(
+            () ->
+                transactions(rig).run(List.of(delivery), (row, connection) -> run(connection, sql)))
+        .satisfies(
+            e -> assertThat(((InboxException) e.getCause()).code()).isEqualTo(ErrorCode.TX_LOST));
+    assertThat(rig.only(rig.a)).isEqualTo(delivery);
+    assertThat(rig.count("receipt")).isZero();
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void theConnectionIsDeadAfterTheUnit(TestDatabase database) throws Exception {
+    Rig rig = Rig.on(database);
+    rig.accept(rig.message("m", rig.a));
+    AtomicReference<Connection> kept = new AtomicReference<>();
+    AtomicReference<Statement> statement = new AtomicReference<>();
+    transactions(rig)
+        .run(
+            List.of(rig.only(rig.a)),
+            (row, connection) -> {
+              kept.set(connection);
+              statement.set(connection.createStatement());
+              try (ResultSet result = statement.get().executeQuery("SELECT 1")) {
+                assertThat(result.getStatement().getConnection()).isSameAs(connection);
+              }
+            });
+
+    assertThat(kept.get().isClosed()).isTrue();
+    assertThatExceptionOfType(InboxException.class)
+        .isThrownBy(() -> kept.get().createStatement())
+        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.TX_LOST));
+    assertThatExceptionOfType(InboxException.class)
+        .isThrownBy(() -> statement.get().execute("SELECT 1"))
+        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.TX_LOST));
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void planSettingsOfTheHandlersTransactionAreLeftAlone(TestDatabase database) throws Exception {
+    Rig rig = Rig.on(database);
+    rig.accept(rig.message("m", rig.a));
+    String setting =
+        database.kind() == DatabaseKind.POSTGRES
+            ? "SELECT current_setting('enable_seqscan') || current_setting('lock_timeout')"
+            : "SELECT CONCAT(@@innodb_lock_wait_timeout, @@sql_mode)";
+    AtomicReference<String> inside = new AtomicReference<>();
+    transactions(rig)
+        .run(
+            List.of(rig.only(rig.a)),
+            (row, connection) -> {
+              rig.store.acceptor().accept(connection, List.of(rig.message("n", rig.b)));
+              rig.store.acceptor().accept(connection, List.of(rig.message("n", rig.a, rig.b)));
+              try (Statement statement = connection.createStatement();
+                  ResultSet result = statement.executeQuery(setting)) {
+                result.next();
+                inside.set(result.getString(1));
+              }
+            });
+
+    assertThat(inside.get())
+        .isEqualTo(database.rows(setting).get(0).values().iterator().next().toString());
+    assertThat(rig.count("delivery")).isEqualTo(2);
+  }
+}

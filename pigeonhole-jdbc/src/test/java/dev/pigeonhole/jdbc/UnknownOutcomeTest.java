@@ -1,0 +1,152 @@
+package dev.pigeonhole.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.pigeonhole.store.AcceptResult;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.store.StoreException.Kind;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.FaultProxy;
+import dev.pigeonhole.support.StatementFault;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The connection is lost while a commit is on its way: nobody may guess what became of it. */
+class UnknownOutcomeTest {
+  private TestDatabase database;
+  private FaultProxy proxy;
+  private Rig rig;
+
+  private void start(DatabaseKind kind) {
+    database = TestDatabases.open(kind);
+    proxy = FaultProxy.to(TestDatabases.server(kind));
+    Schema.migrate(database.dataSource());
+    rig = Rig.on(database, database.through(proxy).dataSource());
+  }
+
+  @AfterEach
+  void stop() {
+    proxy.close();
+    database.close();
+  }
+
+  private static Predicate<String> commitOf(DatabaseKind kind, String statement) {
+    return kind == DatabaseKind.POSTGRES
+        ? sql -> sql.contains(statement)
+        : sql -> sql.equalsIgnoreCase("COMMIT");
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void anAcceptInDoubtIsDoneAgainAndAnswersStoredOnce(DatabaseKind kind) {
+    start(kind);
+    int n = 0;
+    for (StatementFault fault : StatementFault.values()) {
+      int hits = proxy.hits();
+      String id = "m-" + n++;
+      proxy.atStatement(commitOf(kind, "WITH base"), 1, fault);
+
+      List<AcceptResult> results =
+          rig.store
+              .acceptor()
+              .accept(List.of(rig.message(id, rig.a, rig.b), rig.message(id, rig.a, rig.b)));
+
+      assertThat(proxy.hits()).as("%s", fault).isGreaterThan(hits);
+      assertThat(results.get(0)).as("%s", fault).isInstanceOf(AcceptResult.Stored.class);
+      assertThat(results.get(1)).as("%s", fault).isInstanceOf(AcceptResult.Known.class);
+      assertThat(rig.count("message")).isEqualTo(n);
+      assertThat(rig.count("delivery")).isEqualTo(2L * n);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void aDeliveryCompletedBeforeTheSecondTryIsNotCreatedAgain(DatabaseKind kind) {
+    start(kind);
+    Rig direct = Rig.on(database, database.pool(5));
+    proxy.atStatement(commitOf(kind, "WITH base"), 1, StatementFault.ANSWER_LOST);
+    // While the first try hangs in doubt, another node runs what it has stored.
+    proxy.latency(Duration.ofMillis(30));
+    Thread other =
+        new Thread(
+            () -> {
+              while (direct.count("receipt") == 0) {
+                direct.complete(direct.open(direct.a, 10));
+              }
+            });
+    other.start();
+
+    AcceptResult result = rig.accept(rig.message("m", rig.a));
+
+    assertThat(proxy.hits()).isEqualTo(1);
+    assertThat(result).isInstanceOf(AcceptResult.Stored.class);
+    Eventually.until(Duration.ofSeconds(10), () -> direct.count("receipt") == 1);
+    assertThat(direct.count("delivery")).isZero();
+    assertThat(direct.count("later")).isZero();
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void aSettleInDoubtSaysSo(DatabaseKind kind) {
+    start(kind);
+    rig.accept(rig.message("m", rig.a));
+    Delivery delivery = rig.only(rig.a);
+    proxy.atStatement(commitOf(kind, "WITH gone"), 1, StatementFault.ANSWER_LOST);
+
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> rig.complete(List.of(delivery)))
+        .satisfies(e -> assertThat(e.kind()).isEqualTo(Kind.UNKNOWN));
+    assertThat(proxy.hits()).isEqualTo(1);
+    assertThat(rig.count("receipt")).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void aUnitInDoubtSaysSoAndALostOneIsRolledBack(DatabaseKind kind) {
+    start(kind);
+    rig.accept(rig.message("m", rig.a));
+    Delivery delivery = rig.only(rig.a);
+
+    proxy.atCommit(StatementFault.REQUEST_LOST);
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(
+            () -> rig.store.transactions().orElseThrow().run(List.of(delivery), (row, c) -> {}))
+        .satisfies(e -> assertThat(e.kind()).isEqualTo(Kind.UNKNOWN));
+    assertThat(rig.count("receipt")).isZero();
+    assertThat(rig.only(rig.a)).isEqualTo(delivery);
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void aConnectionLostInTheMiddleIsNobodysFailure(DatabaseKind kind) {
+    start(kind);
+    rig.accept(rig.message("m", rig.a));
+    Delivery delivery = rig.only(rig.a);
+
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(
+            () ->
+                rig.store
+                    .transactions()
+                    .orElseThrow()
+                    .run(
+                        List.of(delivery),
+                        (row, connection) -> {
+                          proxy.cut();
+                          try (var statement = connection.createStatement()) {
+                            statement.execute("SELECT 1");
+                          }
+                        }))
+        .satisfies(e -> assertThat(e.kind()).isEqualTo(Kind.TRANSIENT));
+    assertThat(rig.only(rig.a)).isEqualTo(delivery);
+  }
+}

@@ -1,0 +1,93 @@
+package dev.pigeonhole.jdbc.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.store.StoreException.Kind;
+import java.sql.BatchUpdateException;
+import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Errors are told apart by their codes; their texts are in any language. */
+class FaultTest {
+
+  @ParameterizedTest
+  @CsvSource({
+    "40001, DEADLOCK",
+    "40P01, DEADLOCK",
+    "55P03, LOCK_TIMEOUT",
+    "08006, LOST",
+    "57P01, LOST",
+    "53100, BUSY",
+    "53300, BUSY",
+    "57014, BUSY",
+    "25006, BUSY",
+    "22001, DATA",
+    "22021, DATA",
+    "54000, DATA",
+    "23505, DUPLICATE",
+    "42501, FORBIDDEN",
+    "42601, OTHER"
+  })
+  void postgres(String state, Fault fault) {
+    assertThat(new PostgresDialect().fault(new SQLException("irgendwas", state))).isEqualTo(fault);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "1213, 40001, DEADLOCK",
+    "1020, HY000, DEADLOCK",
+    "1205, HY000, LOCK_TIMEOUT",
+    "1040, 08004, BUSY",
+    "1114, HY000, BUSY",
+    "1290, HY000, BUSY",
+    "2013, 08S01, LOST",
+    "0, 08000, LOST",
+    "1406, 22001, DATA",
+    "1062, 23000, DUPLICATE",
+    "1142, 42000, FORBIDDEN",
+    "1064, 42000, OTHER"
+  })
+  void mariaDb(int code, String state, Fault fault) {
+    assertThat(new MariaDbDialect().fault(new SQLException("irgendwas", state, code)))
+        .isEqualTo(fault);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "50200, LOCK_TIMEOUT", "40001, DEADLOCK", "90131, DEADLOCK", "90067, LOST", "90098, LOST",
+    "90121, LOST", "90020, BUSY", "22001, DATA", "23505, DUPLICATE", "42000, OTHER"
+  })
+  void h2(int code, Fault fault) {
+    assertThat(new H2Dialect().fault(new SQLException("irgendwas", "HY000", code)))
+        .isEqualTo(fault);
+  }
+
+  @Test
+  void whatADriverWrapsIsLookedInto() {
+    SQLException cause = new SQLException("x", "40P01");
+    BatchUpdateException batch = new BatchUpdateException(new int[0], cause);
+    batch.setNextException(cause);
+    assertThat(new PostgresDialect().fault(batch)).isEqualTo(Fault.DEADLOCK);
+    assertThat(new PostgresDialect().fault(new SQLTransientConnectionException("no connection")))
+        .isEqualTo(Fault.LOST);
+  }
+
+  @Test
+  void aLostConnectionLeavesDoubtOnlyWhereSomethingCommits() {
+    PostgresDialect dialect = new PostgresDialect();
+    SQLException lost = new SQLException("x", "08006");
+    assertThat(Errors.of(dialect, lost, false).kind()).isEqualTo(Kind.TRANSIENT);
+    assertThat(Errors.of(dialect, lost, true).kind()).isEqualTo(Kind.UNKNOWN);
+    assertThat(Errors.ofCommit(dialect, lost).kind()).isEqualTo(Kind.UNKNOWN);
+    StoreException victim = Errors.ofCommit(dialect, new SQLException("x", "40001"));
+    assertThat(victim.kind()).isEqualTo(Kind.TRANSIENT);
+    assertThat(victim.deadlock()).isTrue();
+    assertThat(Errors.unreachable(new SQLException("x", "90020", 90020)).code())
+        .isEqualTo(ErrorCode.DATABASE_LOCKED);
+  }
+}

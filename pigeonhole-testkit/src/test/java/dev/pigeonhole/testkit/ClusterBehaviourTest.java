@@ -1,0 +1,450 @@
+package dev.pigeonhole.testkit;
+
+import static dev.pigeonhole.HandlerOption.retrying;
+import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
+import static java.time.Duration.ZERO;
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.Acceptance;
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.MessageHandler;
+import dev.pigeonhole.Received;
+import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.store.CellRow;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.StoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Several nodes on one store: shares, silence, takeover, crashes. */
+@Timeout(60)
+class ClusterBehaviourTest {
+  private static final int LANES = 8;
+
+  private final MemoryStore memory = MemoryStore.create();
+  private final List<Node> nodes = new ArrayList<>();
+  private final List<Gate> gates = new ArrayList<>();
+
+  /** A node with its own way to the store, which can be cut. */
+  private final class Node {
+    final HookedStore store = new HookedStore(memory);
+    final Recorder events = new Recorder();
+    final TestInbox inbox;
+
+    Node(Duration deadAfter, MessageHandler<String> handler) {
+      this(
+          deadAfter,
+          Channel.named("c")
+              .on(String.class)
+              .handleMessage("h", handler, retrying(RetryPolicy.fixed(ofMillis(1))))
+              .build());
+    }
+
+    Node(Duration deadAfter, Channel channel) {
+      inbox =
+          TestInbox.on(store, new TestClock(), channel)
+              .with(
+                  it ->
+                      it.listener(events)
+                          .lanes(LANES)
+                          .beat(ofMillis(50))
+                          .deadAfter(deadAfter)
+                          .polling(ofMillis(5), ofMillis(20))
+                          .stopGrace(ZERO));
+      nodes.add(this);
+    }
+
+    /** As if its process had ended: nothing reaches the store any more. */
+    void cut() {
+      store.around(
+          "*",
+          call -> {
+            throw new StoreException(
+                StoreException.Kind.TRANSIENT, ErrorCode.DATABASE_UNREACHABLE, "cut", null);
+          });
+    }
+  }
+
+  /** Somebody who accepts and looks, but handles nothing. */
+  private TestInbox outside() {
+    return TestInbox.on(
+            memory,
+            new TestClock(),
+            Channel.named("c").on(String.class).handle("h", text -> {}).build())
+        .with(it -> it.lanes(LANES));
+  }
+
+  private Gate gate() {
+    Gate gate = new Gate();
+    gates.add(gate);
+    return gate;
+  }
+
+  @AfterEach
+  void stop() {
+    gates.forEach(Gate::open);
+    nodes.forEach(node -> node.store.unhook("*").unhook("beat"));
+    nodes.forEach(node -> node.inbox.close());
+  }
+
+  private Collection<Long> shares() {
+    List<Integer> families =
+        memory.maintenance().handlers().stream().map(HandlerId::family).toList();
+    return memory.nodes().cells(families).stream()
+        .collect(Collectors.groupingBy(CellRow::owner, Collectors.counting()))
+        .values();
+  }
+
+  @Test
+  void nodesShareTheCellsFairlyAndTakeOverFromOneThatStops() {
+    for (int i = 0; i < 3; i++) {
+      new Node(ofSeconds(30), received -> {}).inbox.start();
+    }
+    TestInbox any = nodes.get(0).inbox;
+    any.await(
+        "three fair shares", () -> shares().stream().sorted().toList().equals(List.of(2L, 3L, 3L)));
+    nodes.get(1).inbox.close();
+    any.await("two fair shares", () -> shares().stream().toList().equals(List.of(4L, 4L)));
+    nodes.get(0).inbox.close();
+    nodes.get(2).inbox.await("one share", () -> shares().stream().toList().equals(List.of(8L)));
+  }
+
+  @Test
+  void b59_twoNodesHandleEverythingOnceAndBothWork() {
+    Map<String, AtomicInteger> ran = new ConcurrentHashMap<>();
+    List<AtomicInteger> byNode = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      AtomicInteger count = new AtomicInteger();
+      byNode.add(count);
+      new Node(
+              ofSeconds(30),
+              received -> {
+                count.incrementAndGet();
+                ran.computeIfAbsent(received.message().id(), none -> new AtomicInteger())
+                    .incrementAndGet();
+              })
+          .inbox.start();
+    }
+    TestInbox any = nodes.get(0).inbox;
+    any.await("fair shares", () -> shares().stream().toList().equals(List.of(4L, 4L)));
+    for (int i = 0; i < 400; i++) {
+      nodes.get(i % 2).inbox.receive("m" + i, "x");
+    }
+    any.awaitDrained();
+    assertThat(ran).hasSize(400);
+    assertThat(ran.values()).allMatch(count -> count.get() == 1);
+    assertThat(byNode).allMatch(count -> count.get() > 0);
+    assertThat(nodes).noneMatch(node -> node.events.heard(InboxEvent.Refused.class));
+  }
+
+  @Test
+  void b59_nothingRunsTwiceWhileNodesComeAndGo() {
+    Map<String, AtomicInteger> ran = new ConcurrentHashMap<>();
+    MessageHandler<String> counting =
+        received ->
+            ran.computeIfAbsent(received.message().id(), none -> new AtomicInteger())
+                .incrementAndGet();
+    Node first = new Node(ofSeconds(30), counting);
+    first.inbox.with(it -> it.stopGrace(ofSeconds(20))).start();
+    for (int round = 0; round < 4; round++) {
+      Node guest = new Node(ofSeconds(30), counting);
+      guest.inbox.with(it -> it.stopGrace(ofSeconds(20))).start();
+      for (int i = 0; i < 100; i++) {
+        first.inbox.receive("m" + round + "-" + i, "x");
+      }
+      first.inbox.await("a shared load", () -> shares().size() == 2);
+      for (int i = 100; i < 200; i++) {
+        first.inbox.receive("m" + round + "-" + i, "x");
+      }
+      guest.inbox.close();
+    }
+    first.inbox.awaitDrained();
+    assertThat(ran).hasSize(800);
+    assertThat(ran.values()).allMatch(count -> count.get() == 1);
+  }
+
+  @Test
+  void b58_b60_b61_aSilentNodeIsTakenOverAndRefusedAfterwards() {
+    Gate gate = gate();
+    AtomicInteger firstRan = new AtomicInteger();
+    AtomicReference<Received<String>> paused = new AtomicReference<>();
+    List<String> order = new CopyOnWriteArrayList<>();
+    Node first =
+        new Node(
+            ofMillis(300),
+            received -> {
+              firstRan.incrementAndGet();
+              paused.set(received);
+              gate.passStubbornly();
+            });
+    first.inbox.start();
+    first.inbox.receive("m", "x");
+    gate.awaitSomebody();
+    assertThat(paused.get().stopRequested()).isFalse();
+
+    Gate beats = gate();
+    first.store.around(
+        "beat",
+        call -> {
+          beats.pass();
+          return call.proceed();
+        });
+    Node second = new Node(ofMillis(300), received -> order.add("ran"));
+    second.inbox.with(
+        it ->
+            it.listener(
+                event -> {
+                  if (event instanceof InboxEvent.NodeDied) {
+                    order.add("died");
+                  }
+                }));
+    second.inbox.start();
+    second.inbox.receive("m", "x"); // a repeat, so that this inbox knows whom to ask for
+    second.inbox.await("m", "h", DeliveryState.COMPLETED);
+    assertThat(order).containsExactly("died", "ran");
+    assertThat(paused.get().stopRequested()).isTrue();
+
+    // What arrives now is handled by the living node alone.
+    for (int i = 0; i < 20; i++) {
+      first.inbox.receive("n" + i, "x");
+    }
+    first.inbox.awaitDrained();
+    assertThat(firstRan).hasValue(1);
+
+    gate.open();
+    first.inbox.await("a refusal", () -> first.events.heard(InboxEvent.Refused.class));
+    assertThat(second.inbox).delivery("m", "h").isCompleted().hasFailedTimes(0);
+
+    beats.open();
+    first.inbox.await(
+        "the first to be back", () -> shares().stream().toList().equals(List.of(4L, 4L)));
+    for (int i = 0; i < 40; i++) {
+      first.inbox.receive("o" + i, "x");
+    }
+    first.inbox.awaitDrained();
+    assertThat(firstRan).hasValueGreaterThan(1);
+  }
+
+  @Test
+  void b63_aRepeatWhileAnotherNodeWorksOnItNeitherRunsNorCounts() {
+    Gate gate = gate();
+    AtomicInteger ran = new AtomicInteger();
+    MessageHandler<String> slow =
+        received -> {
+          ran.incrementAndGet();
+          gate.pass();
+        };
+    Node first = new Node(ofSeconds(30), slow);
+    first.inbox.start();
+    first.inbox.receive("m", "x");
+    gate.awaitSomebody();
+    Node second = new Node(ofSeconds(30), slow);
+    second.inbox.start();
+    for (int i = 0; i < 10; i++) {
+      assertThat(second.inbox.receive("m", "x")).isInstanceOf(Acceptance.Repeat.class);
+    }
+    second.inbox.await("shares", () -> shares().size() == 2);
+    gate.open();
+    second.inbox.awaitDrained();
+    assertThat(ran).hasValue(1);
+    assertThat(second.inbox).delivery("m", "h").isCompleted().hasFailedTimes(0);
+  }
+
+  @Test
+  void b57_aMessageThatKillsItsNodeIsPoisonedAndNobodyElse() {
+    Gate gate = gate();
+    AtomicInteger kills = new AtomicInteger();
+    TestInbox outside = outside();
+    for (int i = 0; i < 30; i++) {
+      outside.receive("m" + i, i == 13 ? "killer" : "x");
+    }
+    for (int n = 0; n < 12; n++) {
+      AtomicReference<Node> self = new AtomicReference<>();
+      Node node =
+          new Node(
+              ofMillis(200),
+              received -> {
+                if (received.payload().equals("killer")) {
+                  self.get().cut();
+                  kills.incrementAndGet();
+                  gate.passStubbornly();
+                }
+              });
+      self.set(node);
+      int before = kills.get();
+      node.inbox.start();
+      outside.await(
+          "another death or the end of it", () -> kills.get() > before || outside.open() == 0);
+      if (outside.open() == 0) {
+        break;
+      }
+    }
+    assertThat(outside)
+        .delivery("m13", "h")
+        .isPoisonedWith(ErrorCode.HANDLER_CRASHED)
+        .hasFailedTimes(0)
+        .failedWithMessage("'h' ended its process 3 times");
+    assertThat(outside).has(29, DeliveryState.COMPLETED).has(1, DeliveryState.POISONED);
+    // Once unmarked, once marked among others, three times alone.
+    assertThat(kills).hasValue(5);
+    Node last = nodes.get(nodes.size() - 1);
+    last.inbox.await("the event", () -> last.events.heard(InboxEvent.Poisoned.class));
+    assertThat(last.events.of(InboxEvent.Poisoned.class))
+        .singleElement()
+        .satisfies(event -> assertThat(event.message().id()).isEqualTo("m13"));
+  }
+
+  @Test
+  void b57_suspectsThatAreInnocentRunAloneAndComplete() {
+    Gate gate = gate();
+    Node first =
+        new Node(
+            ofMillis(200),
+            received -> {
+              gate.passStubbornly();
+            });
+    TestInbox outside = outside();
+    for (int i = 0; i < 12; i++) {
+      outside.receive("m" + i, "x");
+    }
+    leaveUncleanly();
+    first.inbox.start();
+    first.inbox.await("marks", () -> first.store.calls("mark") > 0);
+    gate.awaitSomebody();
+    first.cut();
+
+    AtomicInteger inside = new AtomicInteger();
+    AtomicInteger most = new AtomicInteger();
+    List<Integer> attempts = new CopyOnWriteArrayList<>();
+    Node second =
+        new Node(
+            ofMillis(200),
+            received -> {
+              most.accumulateAndGet(inside.incrementAndGet(), Math::max);
+              attempts.add(received.attempt());
+              Thread.yield();
+              inside.decrementAndGet();
+            });
+    second.inbox.start();
+    outside.awaitDrained();
+    assertThat(outside).hasNoPoison().has(12, DeliveryState.COMPLETED);
+    assertThat(most).hasValue(1);
+    assertThat(attempts).hasSize(12).containsOnly(1);
+    assertThat(outside.deliveries()).allMatch(view -> view.crashes() == 0);
+  }
+
+  /** A node that had all cells and was declared dead: the next one marks what it starts. */
+  private void leaveUncleanly() {
+    var families =
+        memory.maintenance().handlers().stream().map(HandlerId::family).collect(Collectors.toSet());
+    long ghost = memory.nodes().join("ghost", families);
+    memory.nodes().take(ghost, memory.nodes().cells(families).stream().map(CellRow::cell).toList());
+    memory.nodes().declareDead(ghost, 0);
+  }
+
+  @Test
+  void b36_whatADeadNodeHadFinishedButNotWrittenRunsAgain() {
+    AtomicInteger ran = new AtomicInteger();
+    AtomicReference<Node> self = new AtomicReference<>();
+    Node first =
+        new Node(
+            ofMillis(200),
+            received -> {
+              ran.incrementAndGet();
+              self.get().cut();
+            });
+    self.set(first);
+    TestInbox outside = outside();
+    outside.receive("m", "x");
+    first.inbox.start();
+    first.inbox.await("it to run", () -> ran.get() == 1);
+    Node second = new Node(ofMillis(200), received -> ran.incrementAndGet());
+    second.inbox.start();
+    outside.await("m", "h", DeliveryState.COMPLETED);
+    assertThat(ran).hasValue(2);
+    assertThat(outside).delivery("m", "h").hasFailedTimes(0);
+  }
+
+  @Test
+  void b31_aKeyThatAnotherLivingNodeKnowsIsNotUnknown() {
+    Gate gate = gate();
+    Node old =
+        new Node(
+            ofSeconds(30),
+            Channel.named("c").on(String.class).handle("old", text -> gate.pass()).build());
+    Node fresh =
+        new Node(
+            ofSeconds(30), Channel.named("c").on(String.class).handle("new", text -> {}).build());
+    fresh.inbox.with(it -> it.holdUnknownKeys(ZERO));
+    old.inbox.start();
+    old.inbox.receive("m", "x");
+    gate.awaitSomebody();
+    fresh.inbox.start();
+    int beats = fresh.store.calls("beat");
+    fresh.inbox.await("some looks", () -> fresh.store.calls("beat") > beats + 3);
+    assertThat(old.inbox).delivery("m", "old").isPending();
+    gate.open();
+    old.inbox.await("m", "old", DeliveryState.COMPLETED);
+
+    // Once nobody knows it, it is.
+    old.inbox.close();
+    old.inbox.receive("n", "x");
+    old.inbox.await("n", "old", DeliveryState.POISONED);
+    assertThat(old.inbox).delivery("n", "old").isPoisonedWith(ErrorCode.HANDLER_KEY_UNKNOWN);
+  }
+
+  @Test
+  void b64_aKeyStaysOrderedWhenItsLaneChangesHands() {
+    List<Integer> done = new CopyOnWriteArrayList<>();
+    AtomicInteger inside = new AtomicInteger();
+    AtomicInteger most = new AtomicInteger();
+    MessageHandler<String> ordered =
+        received -> {
+          most.accumulateAndGet(inside.incrementAndGet(), Math::max);
+          if (received.attempt() == 1 && received.payload().endsWith("7")) {
+            inside.decrementAndGet();
+            throw new IllegalStateException("once");
+          }
+          done.add(Integer.valueOf(received.payload()));
+          inside.decrementAndGet();
+        };
+    Node first = new Node(ofSeconds(30), ordered);
+    first.inbox.with(it -> it.stopGrace(ofSeconds(20))).start();
+    int next = 0;
+    for (int round = 0; round < 5; round++) {
+      Node guest = new Node(ofSeconds(30), ordered);
+      guest.inbox.with(it -> it.stopGrace(ofSeconds(20))).start();
+      for (int i = 0; i < 60; i++, next++) {
+        String id = "m" + next;
+        first.inbox.receive("c", Message.of(id, String.valueOf(next)).orderedBy("k"));
+      }
+      first.inbox.close();
+      first.inbox.start();
+      for (int i = 0; i < 60; i++, next++) {
+        String id = "m" + next;
+        first.inbox.receive("c", Message.of(id, String.valueOf(next)).orderedBy("k"));
+      }
+      guest.inbox.close();
+    }
+    first.inbox.awaitDrained();
+    assertThat(done).isSorted().doesNotHaveDuplicates().hasSize(600);
+    assertThat(most).hasValue(1);
+  }
+}

@@ -1,0 +1,357 @@
+package dev.pigeonhole.testkit;
+
+import static dev.pigeonhole.HandlerOption.retrying;
+import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.Received;
+import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.CellRow;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.NodeRow;
+import dev.pigeonhole.store.Range;
+import dev.pigeonhole.store.StoreException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Behaviour 62: whatever breaks for a while, everything still completes. */
+class FaultBehaviourTest {
+  private static final int TIMES = 2;
+
+  private final MemoryStore memory = MemoryStore.create();
+  private final HookedStore store = new HookedStore(memory);
+  private final Recorder events = new Recorder();
+  private final Set<String> ran = ConcurrentHashMap.newKeySet();
+  private final List<String> ordered = new CopyOnWriteArrayList<>();
+  private final Channel channel =
+      Channel.named("c")
+          .on(String.class)
+          .handleMessage("h", this::handle, retrying(RetryPolicy.fixed(ofMillis(1))))
+          .handle("other", text -> {})
+          .build();
+  private final TestInbox inbox =
+      TestInbox.on(store, new TestClock(), channel)
+          .with(
+              it ->
+                  it.lanes(4)
+                      .listener(events)
+                      .restartDelay(ofMillis(1))
+                      .polling(ofMillis(5), ofMillis(20))
+                      .beat(ofMillis(20))
+                      .deadAfter(ofSeconds(60)));
+
+  private void handle(Received<String> received) {
+    ran.add(received.message().id());
+    if (received.payload().equals("fails once") && received.attempt() == 1) {
+      throw new IllegalStateException("once");
+    }
+    received.orderingKey().ifPresent(key -> ordered.add(key + received.message().id()));
+  }
+
+  @AfterEach
+  void stop() {
+    inbox.close();
+  }
+
+  enum Kind {
+    BUG(() -> new IllegalStateException("bug")),
+    TRANSIENT(() -> storeException(StoreException.Kind.TRANSIENT)),
+    UNKNOWN(() -> storeException(StoreException.Kind.UNKNOWN)),
+    ERROR(() -> new NoClassDefFoundError("gone"));
+
+    final Supplier<Throwable> thrown;
+
+    Kind(Supplier<Throwable> thrown) {
+      this.thrown = thrown;
+    }
+
+    private static StoreException storeException(StoreException.Kind kind) {
+      return new StoreException(kind, ErrorCode.DATABASE_TRANSIENT, "down", null);
+    }
+  }
+
+  static Stream<Arguments> faults() {
+    List<Arguments> faults = new ArrayList<>();
+    for (String method :
+        List.of(
+            "fresh",
+            "due",
+            "ahead",
+            "load",
+            "lastFailures",
+            "settle",
+            "mark",
+            "beat",
+            "nodes",
+            "cells",
+            "take",
+            "handlers")) {
+      for (Kind kind : Kind.values()) {
+        faults.add(Arguments.of(method, kind));
+      }
+    }
+    return faults.stream();
+  }
+
+  @ParameterizedTest
+  @MethodSource("faults")
+  void b62_everythingCompletesAlthoughTheStoreFailsForAWhile(String method, Kind kind) {
+    inbox.inbox();
+    leaveSuspectsBehind();
+    receive("early");
+    // Every second fault strikes after the call has done its work.
+    AtomicInteger calls = new AtomicInteger();
+    inbox.start();
+    store.around(
+        method,
+        call -> {
+          int nth = calls.incrementAndGet();
+          if (nth > 2 * TIMES) {
+            return call.proceed();
+          }
+          if (nth % 2 == 0 && kind != Kind.TRANSIENT) {
+            call.proceed();
+          }
+          throw kind.thrown.get();
+        });
+    receive("late");
+    inbox.await("the fault to strike", () -> calls.get() > 2 * TIMES || cannotStrike(method));
+    inbox.awaitDrained();
+
+    assertThat(inbox).hasNoPoison();
+    assertThat(inbox.deliveries()).hasSize(2 * ran.size());
+    assertThat(ran).hasSize(3 + 2 * 12);
+    assertThat(ordered.stream().distinct().toList()).isSorted();
+  }
+
+  /** What a node asks only after something happened, which the test does not force twice. */
+  private static boolean cannotStrike(String method) {
+    return Set.of("take", "mark", "lastFailures", "ahead").contains(method);
+  }
+
+  /** Messages that a node has marked before it died, in cells that it left uncleanly. */
+  private void leaveSuspectsBehind() {
+    for (int i = 0; i < 3; i++) {
+      inbox.receive("suspect" + i, "x");
+    }
+    Set<Integer> families = new java.util.HashSet<>();
+    for (HandlerId id : memory.maintenance().handlers()) {
+      families.add(id.family());
+    }
+    long ghost = memory.nodes().join("ghost", families);
+    List<Cell> cells = memory.nodes().cells(families).stream().map(CellRow::cell).toList();
+    memory.nodes().take(ghost, cells);
+    List<Delivery> rows =
+        memory.deliveries().fresh(cells.stream().map(cell -> Range.after(cell, 0, 9)).toList());
+    memory.deliveries().mark(rows, ghost, false);
+    memory.nodes().declareDead(ghost, 0);
+  }
+
+  private void receive(String when) {
+    for (int i = 0; i < 4; i++) {
+      inbox.receive(when + i, "x");
+      inbox.receive(when + "-retried" + i, "fails once");
+      Message message = Message.of(when + "-ordered" + i, i == 1 ? "fails once" : "x");
+      inbox.receive("c", message.orderedBy("k"));
+    }
+  }
+
+  @Test
+  void b62_aSettleThatFailsAfterItsCommitIsStillOurs() {
+    AtomicInteger calls = new AtomicInteger();
+    inbox.inbox();
+    store.around(
+        "settle",
+        call -> {
+          Object answer = call.proceed();
+          if (calls.incrementAndGet() == 1) {
+            throw new IllegalStateException("after the commit");
+          }
+          return answer;
+        });
+    inbox.start().receive("m", "x");
+    inbox.await("the events", () -> events.of(InboxEvent.Completed.class).size() == 2);
+    assertThat(events.heard(InboxEvent.Refused.class)).isFalse();
+    assertThat(events.of(InboxEvent.Restarted.class))
+        .singleElement()
+        .satisfies(event -> assertThat(event.loop()).isEqualTo("settler"));
+  }
+
+  @Test
+  void b62_aListenerThatThrowsHarmsNobody() {
+    AtomicInteger heard = new AtomicInteger();
+    inbox.with(
+        it ->
+            it.listener(
+                    event -> {
+                      heard.incrementAndGet();
+                      throw new IllegalStateException("listener");
+                    })
+                .listener(
+                    event -> {
+                      throw new AssertionError("listener");
+                    })
+                .listener(
+                    event -> {
+                      throw new StackOverflowError();
+                    }));
+    Recorder last = new Recorder();
+    inbox.with(it -> it.listener(last));
+    inbox.start();
+    receive("x");
+    inbox.awaitDrained();
+    inbox.await("the events", () -> last.of(InboxEvent.Completed.class).size() == 24);
+    assertThat(last.of(InboxEvent.Accepted.class)).hasSize(12);
+    assertThat(last.of(InboxEvent.Failed.class)).hasSize(5);
+    assertThat(last.heard(InboxEvent.Refused.class)).isFalse();
+    assertThat(last.heard(InboxEvent.Restarted.class)).isFalse();
+    assertThat(heard).hasPositiveValue();
+  }
+
+  @Test
+  void b62_aClockThatThrowsHarmsNobody() {
+    AtomicInteger reads = new AtomicInteger();
+    inbox.inbox();
+    inbox.start();
+    receive("x");
+    store.tell(
+        () -> {
+          if (reads.incrementAndGet() <= 20) {
+            throw new IllegalStateException("clock");
+          }
+          return Instant.now();
+        });
+    // The engine took the clock when it was built; one that is built now takes the broken one.
+    inbox.close();
+    TestInbox broken =
+        TestInbox.on(store, new TestClock(), channel)
+            .with(it -> it.lanes(4).listener(events).restartDelay(ofMillis(1)));
+    try (broken) {
+      broken.start();
+      for (int i = 0; i < 30; i++) {
+        try {
+          broken.receive("n" + i, "fails once");
+        } catch (IllegalStateException e) {
+          assertThat(e).hasMessage("clock");
+        }
+      }
+      broken.awaitDrained();
+    }
+    assertThat(broken).hasNoPoison();
+    assertThat(reads).hasValueGreaterThan(20);
+  }
+
+  @Test
+  void b62_anExecutorThatRefusesForAWhileCostsTimeAlone() {
+    ExecutorService pool = Executors.newCachedThreadPool();
+    AtomicInteger refused = new AtomicInteger();
+    inbox
+        .with(
+            it ->
+                it.executor(
+                    task -> {
+                      if (refused.incrementAndGet() <= 40) {
+                        throw new RejectedExecutionException("full");
+                      }
+                      pool.execute(task);
+                    }))
+        .inbox();
+    leaveSuspectsBehind();
+    try {
+      inbox.start();
+      receive("x");
+      inbox.awaitDrained();
+    } finally {
+      inbox.close();
+      pool.shutdownNow();
+    }
+    assertThat(inbox).hasNoPoison();
+  }
+
+  @Test
+  void b62_restartsAreTold() {
+    inbox.inbox();
+    AtomicInteger calls = new AtomicInteger();
+    store.around(
+        "load",
+        call -> {
+          if (calls.incrementAndGet() <= 3) {
+            throw new IllegalStateException("bug " + calls);
+          }
+          return call.proceed();
+        });
+    inbox.receive("m", "x");
+    inbox.start().awaitDrained();
+    assertThat(events.of(InboxEvent.Restarted.class))
+        .hasSize(3)
+        .allSatisfy(event -> assertThat(event.loop()).isEqualTo("reader"));
+    assertThat(events.of(InboxEvent.Restarted.class).get(0).cause()).hasMessage("bug 1");
+  }
+
+  @Test
+  void aDrainWhoseJoinFailsLeavesNoNodeBehind() {
+    inbox.receive("m", "x");
+    for (String method : List.of("known", "nodes", "cells", "take", "handlers")) {
+      store.around(
+          method,
+          call -> {
+            throw new IllegalStateException(method);
+          });
+      assertThatThrownBy(inbox::drain).hasMessage(method);
+      assertThatThrownBy(inbox::start).hasMessage(method);
+      store.unhook(method);
+    }
+    assertThat(memory.nodes().nodes()).extracting(NodeRow::alive).containsOnly(false);
+    assertThat(inbox.drain()).isEqualTo(2);
+  }
+
+  @Test
+  void b62_aStoreThatIsAwayForLongIsWaitedFor() {
+    inbox.inbox();
+    inbox.start();
+    receive("before");
+    inbox.awaitDrained();
+    List<String> all =
+        List.of("fresh", "due", "ahead", "load", "settle", "beat", "nodes", "cells", "take");
+    for (String method : all) {
+      store.around(
+          method,
+          call -> {
+            throw Kind.TRANSIENT.thrown.get();
+          });
+    }
+    receive("during");
+    int beats = store.calls("beat");
+    inbox.await("some beats in vain", () -> store.calls("beat") > beats + 2);
+    all.forEach(store::unhook);
+    inbox.awaitDrained();
+    assertThat(inbox).hasNoPoison();
+    assertThat(events.heard(InboxEvent.Restarted.class)).isFalse();
+    // Unreachable stores burn no attempt: only those that failed by themselves did.
+    assertThat(events.of(InboxEvent.Failed.class)).hasSize(10);
+  }
+}

@@ -1,0 +1,129 @@
+package dev.pigeonhole.testkit;
+
+import dev.pigeonhole.store.Acceptor;
+import dev.pigeonhole.store.AdminQueries;
+import dev.pigeonhole.store.Deliveries;
+import dev.pigeonhole.store.InboxStore;
+import dev.pigeonhole.store.Maintenance;
+import dev.pigeonhole.store.Nodes;
+import dev.pigeonhole.store.Transactions;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.time.InstantSource;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/** A store whose calls can be counted, held up, and made to fail: a node's own way to a store. */
+final class HookedStore implements InboxStore {
+  /** Stands around a call. */
+  interface Hook {
+    @Nullable Object around(Call call) throws Throwable;
+  }
+
+  /** A call on its way, such as {@code settle}. */
+  interface Call {
+    @Nullable Object proceed() throws Throwable;
+  }
+
+  private final InboxStore store;
+  private final Acceptor acceptor;
+  private final Deliveries deliveries;
+  private final Nodes nodes;
+  private final Maintenance maintenance;
+  private final AdminQueries admin;
+  private final Map<String, Hook> hooks = new ConcurrentHashMap<>();
+  private final Map<String, AtomicInteger> calls = new ConcurrentHashMap<>();
+  private volatile InstantSource clock;
+
+  HookedStore(InboxStore store) {
+    this.store = store;
+    this.acceptor = hooked(Acceptor.class, store.acceptor());
+    this.deliveries = hooked(Deliveries.class, store.deliveries());
+    this.nodes = hooked(Nodes.class, store.nodes());
+    this.maintenance = hooked(Maintenance.class, store.maintenance());
+    this.admin = store.admin();
+    this.clock = store.clock();
+  }
+
+  /** From now on this hook stands around every call of this method, or of all with {@code *}. */
+  HookedStore around(String method, Hook hook) {
+    hooks.put(method, hook);
+    return this;
+  }
+
+  HookedStore unhook(String method) {
+    hooks.remove(method);
+    return this;
+  }
+
+  /** What the engine takes for the time; the store itself keeps its own. */
+  HookedStore tell(InstantSource time) {
+    clock = time;
+    return this;
+  }
+
+  int calls(String method) {
+    AtomicInteger count = calls.get(method);
+    return count == null ? 0 : count.get();
+  }
+
+  private <T> T hooked(Class<T> group, T target) {
+    return group.cast(
+        Proxy.newProxyInstance(
+            group.getClassLoader(),
+            new Class<?>[] {group},
+            (proxy, method, arguments) -> {
+              calls
+                  .computeIfAbsent(method.getName(), none -> new AtomicInteger())
+                  .incrementAndGet();
+              Call call =
+                  () -> {
+                    try {
+                      return method.invoke(target, arguments);
+                    } catch (InvocationTargetException e) {
+                      throw e.getCause();
+                    }
+                  };
+              Hook hook = hooks.getOrDefault("*", hooks.get(method.getName()));
+              return hook == null ? call.proceed() : hook.around(call);
+            }));
+  }
+
+  @Override
+  public Acceptor acceptor() {
+    return acceptor;
+  }
+
+  @Override
+  public Deliveries deliveries() {
+    return deliveries;
+  }
+
+  @Override
+  public Nodes nodes() {
+    return nodes;
+  }
+
+  @Override
+  public Maintenance maintenance() {
+    return maintenance;
+  }
+
+  @Override
+  public AdminQueries admin() {
+    return admin;
+  }
+
+  @Override
+  public Optional<Transactions> transactions() {
+    return Optional.empty();
+  }
+
+  @Override
+  public InstantSource clock() {
+    return clock;
+  }
+}

@@ -1,0 +1,674 @@
+package dev.pigeonhole.testkit;
+
+import static dev.pigeonhole.HandlerOption.atMost;
+import static dev.pigeonhole.HandlerOption.retrying;
+import static dev.pigeonhole.HandlerOption.within;
+import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
+import static java.time.Duration.ZERO;
+import static java.time.Duration.ofHours;
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.Received;
+import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.event.InboxEvent;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** An inbox with its threads: concurrency, timeouts, stopping. */
+@Timeout(60)
+class RunningBehaviourTest {
+  private static final RetryPolicy AT_ONCE = RetryPolicy.fixed(ofMillis(1));
+
+  private final Recorder events = new Recorder();
+  private final MemoryStore store = MemoryStore.create();
+  private final List<TestInbox> started = new ArrayList<>();
+  private final List<Gate> gates = new ArrayList<>();
+
+  @AfterEach
+  void stop() {
+    gates.forEach(Gate::open);
+    started.forEach(TestInbox::close);
+  }
+
+  private Gate gate() {
+    Gate gate = new Gate();
+    gates.add(gate);
+    return gate;
+  }
+
+  private TestInbox inbox(Channel channel) {
+    TestInbox inbox =
+        TestInbox.on(store, new TestClock(), channel)
+            .with(it -> it.listener(events).stopGrace(ofSeconds(5)));
+    started.add(inbox);
+    return inbox;
+  }
+
+  // ---- isolation
+
+  @Test
+  void b34_aStuckHandlerKeepsNobodyElse() {
+    Gate gate = gate();
+    TestInbox inbox =
+        inbox(
+                Channel.named("c")
+                    .on(String.class)
+                    .handle("stuck", text -> gate.pass(), atMost(2))
+                    .handle("free", text -> {})
+                    .build())
+            .with(it -> it.batchSize(10));
+    inbox.start();
+    for (int i = 0; i < 200; i++) {
+      inbox.receive("m" + i, "x");
+    }
+    for (int i = 0; i < 200; i++) {
+      inbox.await("m" + i, "free", DeliveryState.COMPLETED);
+    }
+    assertThat(inbox.inbox().admin().counts().get(0).completed()).isZero();
+    gate.open();
+    inbox.awaitDrained();
+  }
+
+  @Test
+  void atMostLimitsItsHandlerAlone() throws Exception {
+    Map<String, AtomicInteger> now = new ConcurrentHashMap<>();
+    Map<String, AtomicInteger> most = new ConcurrentHashMap<>();
+    CountDownLatch manyAtOnce = new CountDownLatch(5);
+    TestInbox inbox =
+        inbox(
+                Channel.named("c")
+                    .on(String.class)
+                    .handleMessage("two", received -> count(received, now, most), atMost(2))
+                    .handleMessage(
+                        "five",
+                        received -> {
+                          count(received, now, most);
+                          manyAtOnce.countDown();
+                          manyAtOnce.await(20, TimeUnit.SECONDS);
+                        })
+                    .build())
+            .with(it -> it.concurrency(5));
+    inbox.start();
+    for (int i = 0; i < 100; i++) {
+      inbox.receive("m" + i, "x");
+    }
+    inbox.awaitDrained();
+    assertThat(most.get("two")).hasValueLessThanOrEqualTo(2);
+    assertThat(manyAtOnce.getCount()).isZero();
+  }
+
+  private static void count(
+      Received<String> received, Map<String, AtomicInteger> now, Map<String, AtomicInteger> most) {
+    AtomicInteger running = now.computeIfAbsent(received.handler(), none -> new AtomicInteger());
+    int count = running.incrementAndGet();
+    most.computeIfAbsent(received.handler(), none -> new AtomicInteger())
+        .accumulateAndGet(count, Math::max);
+    Thread.yield();
+    running.decrementAndGet();
+  }
+
+  @Test
+  void b35_anInterruptThatAHandlerLeavesBehindDoesNotReachTheNext() {
+    ExecutorService one = Executors.newSingleThreadExecutor();
+    AtomicBoolean inherited = new AtomicBoolean();
+    try {
+      TestInbox inbox =
+          inbox(
+                  Channel.named("c")
+                      .on(String.class)
+                      .handle(
+                          "h",
+                          text -> {
+                            inherited.compareAndSet(false, Thread.currentThread().isInterrupted());
+                            Thread.currentThread().interrupt();
+                          })
+                      .build())
+              .with(it -> it.executor(one).concurrency(1));
+      for (int i = 0; i < 5; i++) {
+        inbox.receive("m" + i, "x");
+      }
+      inbox.start().awaitDrained();
+      assertThat(inherited).isFalse();
+      inbox.close();
+      assertThat(one.isShutdown()).isFalse();
+    } finally {
+      one.shutdownNow();
+    }
+  }
+
+  // ---- time
+
+  @Test
+  void b47_whatIsDueRunsWithoutAPoll() {
+    AtomicReference<Instant> ran = new AtomicReference<>();
+    TestInbox inbox =
+        inbox(
+                Channel.named("c")
+                    .on(String.class)
+                    .handle("h", text -> ran.set(Instant.now()))
+                    .build())
+            .with(it -> it.polling(ofHours(1), ofHours(1)));
+    inbox.start();
+    inbox.receive("first", "x");
+    inbox.await("first", "h", DeliveryState.COMPLETED);
+    Instant due = Instant.now().plusMillis(300);
+    inbox.receive("c", Message.of("m", "x").notBefore(due));
+    inbox.await("m", "h", DeliveryState.COMPLETED);
+    assertThat(ran.get()).isAfterOrEqualTo(due);
+  }
+
+  @Test
+  void b47_whatFailedRunsAgainWithoutAPoll() {
+    AtomicInteger calls = new AtomicInteger();
+    TestInbox inbox =
+        inbox(
+                Channel.named("c")
+                    .on(String.class)
+                    .handle(
+                        "h",
+                        text -> {
+                          if (calls.incrementAndGet() < 4) {
+                            throw new IllegalStateException("again");
+                          }
+                        },
+                        retrying(RetryPolicy.fixed(ofMillis(20))))
+                    .build())
+            .with(it -> it.polling(ofHours(1), ofHours(1)));
+    inbox.start().receive("m", "x");
+    inbox.await("m", "h", DeliveryState.COMPLETED);
+    assertThat(calls).hasValue(4);
+  }
+
+  @Test
+  void b47_aHandlerThatWasFullGetsItsRetriesWithoutAPoll() {
+    Set<String> failed = ConcurrentHashMap.newKeySet();
+    TestInbox inbox =
+        inbox(
+                Channel.named("c")
+                    .on(String.class)
+                    .handleMessage(
+                        "h",
+                        received -> {
+                          if (failed.add(received.message().id())) {
+                            throw new IllegalStateException("first");
+                          }
+                        },
+                        retrying(RetryPolicy.fixed(ofMillis(200))))
+                    .build())
+            .with(it -> it.polling(ofHours(1), ofHours(1)).lanes(1).batchSize(1).concurrency(1));
+    inbox.start();
+    for (int i = 0; i < 60; i++) {
+      inbox.receive("m" + i, "x");
+      inbox.inbox().wake();
+    }
+    inbox.awaitDrained();
+    assertThat(failed).hasSize(60);
+  }
+
+  // ---- timeouts
+
+  @Test
+  void b53_aTimeoutIsAFailureAndSeveralPoison() {
+    AtomicInteger interrupted = new AtomicInteger();
+    AtomicReference<Received<String>> last = new AtomicReference<>();
+    Gate never = gate();
+    TestInbox inbox =
+        inbox(
+            Channel.named("c")
+                .on(String.class)
+                .handleMessage(
+                    "h",
+                    received -> {
+                      last.set(received);
+                      try {
+                        never.pass();
+                      } catch (InterruptedException e) {
+                        interrupted.incrementAndGet();
+                      }
+                    },
+                    within(ofMillis(30)),
+                    retrying(AT_ONCE.maxAttempts(3)))
+                .build());
+    inbox.start().receive("m", "x");
+    inbox.await("m", "h", DeliveryState.POISONED);
+    inbox.await("three interrupts", () -> interrupted.get() == 3);
+    assertThat(inbox)
+        .delivery("m", "h")
+        .isPoisonedWith(ErrorCode.HANDLER_TIMED_OUT)
+        .hasFailedTimes(3)
+        .failedWithMessage("PT0.03S");
+    assertThat(last.get().stopRequested()).isTrue();
+    assertThat(last.get().timeLeft()).hasValue(ZERO);
+    assertThat(events.of(InboxEvent.Failed.class)).hasSize(2);
+    assertThat(events.of(InboxEvent.Stuck.class)).hasSize(3);
+  }
+
+  @Test
+  void hd01_d119_aHandlerDeafToItsTimeoutIsReplacedUpToACapAndItsResultRefused() {
+    Gate gate = gate();
+    AtomicInteger inside = new AtomicInteger();
+    AtomicInteger most = new AtomicInteger();
+    AtomicInteger returned = new AtomicInteger();
+    TestInbox inbox =
+        inbox(
+            Channel.named("c")
+                .on(String.class)
+                .handle(
+                    "h",
+                    text -> {
+                      most.accumulateAndGet(inside.incrementAndGet(), Math::max);
+                      gate.passStubbornly();
+                      inside.decrementAndGet();
+                      returned.incrementAndGet();
+                    },
+                    atMost(2),
+                    within(ofMillis(20)),
+                    retrying(AT_ONCE.maxAttempts(1)))
+                .handle("free", text -> {})
+                .build());
+    inbox.start();
+    for (int i = 0; i < 10; i++) {
+      inbox.receive("m" + i, "x");
+    }
+    for (int i = 0; i < 10; i++) {
+      inbox.await("m" + i, "free", DeliveryState.COMPLETED);
+    }
+    inbox.await("four to be given up", () -> events.of(InboxEvent.Poisoned.class).size() == 4);
+    assertThat(most).hasValue(4); // two slots and a spare for each
+    assertThat(events.of(InboxEvent.Stuck.class))
+        .extracting(InboxEvent.Stuck::stuckNow)
+        .contains(1, 2);
+
+    gate.open();
+    inbox.await("all to end", () -> returned.get() == 10);
+    inbox.awaitDrained();
+    assertThat(most).hasValue(4);
+    assertThat(inbox).has(4, DeliveryState.POISONED).has(16, DeliveryState.COMPLETED);
+  }
+
+  @Test
+  void hd01_slotsThatComeBackAreUsedAgainAndSparesAreGivenUp() {
+    Gate gate = gate();
+    AtomicInteger inside = new AtomicInteger();
+    AtomicInteger most = new AtomicInteger();
+    TestInbox inbox =
+        inbox(
+            Channel.named("c")
+                .on(String.class)
+                .handle(
+                    "h",
+                    text -> {
+                      if (text.equals("stuck")) {
+                        gate.passStubbornly();
+                      } else {
+                        most.accumulateAndGet(inside.incrementAndGet(), Math::max);
+                        Thread.yield();
+                        inside.decrementAndGet();
+                      }
+                    },
+                    atMost(1),
+                    within(ofMillis(200)),
+                    retrying(AT_ONCE.maxAttempts(1)))
+                .build());
+    inbox.start();
+    inbox.receive("s1", "stuck");
+    inbox.await("s1", "h", DeliveryState.POISONED);
+    inbox.receive("s2", "stuck");
+    inbox.await("s2", "h", DeliveryState.POISONED);
+    gate.open();
+    for (int i = 0; i < 200; i++) {
+      inbox.receive("m" + i, "x");
+    }
+    inbox.awaitDrained();
+    assertThat(inbox).has(200, DeliveryState.COMPLETED);
+    assertThat(most).hasValue(1);
+  }
+
+  @Test
+  void hd01_theInterruptOfATimeoutHitsNobodyElse() {
+    ExecutorService one = Executors.newSingleThreadExecutor();
+    Gate first = gate();
+    Gate second = gate();
+    Gate strike = gate();
+    try {
+      TestInbox inbox =
+          TestInbox.on(
+                  store,
+                  new TestClock(),
+                  Channel.named("slow")
+                      .on(String.class)
+                      .handle(
+                          "slow",
+                          text -> first.pass(),
+                          within(ofMillis(20)),
+                          retrying(AT_ONCE.maxAttempts(1)))
+                      .build(),
+                  Channel.named("innocent")
+                      .on(String.class)
+                      .handle("innocent", text -> second.pass(), retrying(AT_ONCE))
+                      .build())
+              .with(
+                  it ->
+                      it.executor(one)
+                          .listener(
+                              event -> {
+                                // Between "time is up" and the interrupt, on the timer's thread.
+                                if (event instanceof InboxEvent.Stuck) {
+                                  strike.passStubbornly();
+                                }
+                              }));
+      started.add(inbox);
+      inbox.start().receive("slow", Message.of("m", "x"));
+      first.awaitSomebody();
+      inbox.receive("innocent", Message.of("n", "x"));
+      strike.awaitSomebody();
+      first.open(); // the slow one returns just now, and its thread goes on
+      second.awaitSomebody();
+      strike.open();
+      inbox.await("m", "slow", DeliveryState.POISONED);
+      inbox.await("the timer to strike", () -> timerIsIdle());
+      second.open();
+      inbox.await("n", "innocent", DeliveryState.COMPLETED);
+      assertThat(inbox).delivery("n", "innocent").hasFailedTimes(0);
+    } finally {
+      one.shutdownNow();
+    }
+  }
+
+  private static boolean timerIsIdle() {
+    return Thread.getAllStackTraces().entrySet().stream()
+        .filter(each -> each.getKey().getName().startsWith("pigeonhole-inbox-timer"))
+        .allMatch(each -> each.getKey().getState() == Thread.State.WAITING);
+  }
+
+  // ---- stopping
+
+  @Test
+  void b54_aShutdownIsNoFailure() {
+    Gate gate = gate();
+    AtomicInteger calls = new AtomicInteger();
+    AtomicBoolean told = new AtomicBoolean();
+    TestInbox inbox =
+        inbox(
+                Channel.named("c")
+                    .on(String.class)
+                    .handleMessage(
+                        "h",
+                        received -> {
+                          if (calls.incrementAndGet() == 1) {
+                            try {
+                              gate.pass();
+                            } finally {
+                              told.set(received.stopRequested());
+                            }
+                          }
+                        })
+                    .build())
+            .with(it -> it.stopGrace(ofMillis(50)));
+    inbox.start().receive("m", "x");
+    gate.awaitSomebody();
+    inbox.close();
+
+    assertThat(inbox).delivery("m", "h").isPending().hasFailedTimes(0).wasReleasedTimes(1);
+    assertThat(told).isTrue();
+    assertThat(events.of(InboxEvent.Released.class)).hasSize(1);
+    inbox.start().await("m", "h", DeliveryState.COMPLETED);
+    assertThat(inbox).delivery("m", "h").hasFailedTimes(0);
+    assertThat(calls).hasValue(2);
+  }
+
+  @Test
+  void b54_anAttemptThatEndsInTimeIsKept() {
+    CountDownLatch begun = new CountDownLatch(1);
+    TestInbox inbox =
+        inbox(
+            Channel.named("c")
+                .on(String.class)
+                .handleMessage(
+                    "h",
+                    received -> {
+                      begun.countDown();
+                      while (!received.stopRequested()) {
+                        Thread.onSpinWait();
+                      }
+                    })
+                .build());
+    inbox.start().receive("m", "x");
+    inbox.await("the attempt to begin", () -> begun.getCount() == 0);
+    inbox.close();
+    assertThat(inbox).delivery("m", "h").isCompleted().wasReleasedTimes(0);
+  }
+
+  @Test
+  void b55_whatIsNotStartedIsFreeForOthersAtOnce() throws Exception {
+    Gate gate = gate();
+    List<String> secondRan = new CopyOnWriteArrayList<>();
+    TestInbox first =
+        inbox(
+                Channel.named("c")
+                    .on(String.class)
+                    .handle("h", text -> gate.pass(), atMost(1))
+                    .build())
+            .with(it -> it.lanes(8).beat(ofMillis(40)).stopGrace(ofSeconds(20)));
+    first.start();
+    for (int i = 0; i < 40; i++) {
+      first.receive("m" + i, "x");
+    }
+    gate.awaitSomebody();
+    TestInbox second =
+        inbox(Channel.named("c").on(String.class).handle("h", secondRan::add).build())
+            .with(it -> it.lanes(8).beat(ofMillis(40)));
+    second.start();
+    Thread closing = new Thread(first::close);
+    closing.start();
+    // All lanes but the one in which an attempt still runs.
+    second.await("other lanes to be handled", () -> secondRan.size() > 25);
+    assertThat(closing.isAlive()).isTrue();
+    gate.open();
+    closing.join(20_000);
+    second.awaitDrained();
+    assertThat(first).hasNoPoison();
+    assertThat(first.deliveries()).allMatch(view -> view.releases() == 0);
+    assertThat(secondRan).hasSize(39);
+  }
+
+  @Test
+  void startingAndStoppingTwiceIsHarmlessOrRefused() throws Exception {
+    TestInbox inbox = inbox(Channel.named("c").on(String.class).handle("h", text -> {}).build());
+    RunningInbox running = inbox.inbox().start();
+    assertThat(running.healthy()).isTrue();
+    refusedAsRunning(() -> inbox.inbox().start());
+    refusedAsRunning(() -> inbox.inbox().drain());
+    Thread closing = new Thread(running::close);
+    closing.start();
+    running.close();
+    closing.join(20_000);
+    assertThat(closing.isAlive()).isFalse();
+    running.close();
+    running.awaitStopped();
+    assertThat(running.healthy()).isFalse();
+
+    inbox.receive("m", "x");
+    assertThat(inbox.drain()).isEqualTo(1);
+    inbox.start().receive("n", "x");
+    inbox.await("n", "h", DeliveryState.COMPLETED);
+  }
+
+  private static void refusedAsRunning(Runnable call) {
+    assertThatThrownBy(call::run)
+        .isInstanceOfSatisfying(
+            InboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.INBOX_RUNNING));
+  }
+
+  @Test
+  void noThreadOutlivesTheInbox() {
+    TestInbox inbox =
+        inbox(
+                Channel.named("c")
+                    .on(String.class)
+                    .handle("h", text -> {}, within(ofSeconds(5)))
+                    .build())
+            .with(it -> it.named("mortal"));
+    inbox.start().receive("m", "x");
+    inbox.await("m", "h", DeliveryState.COMPLETED);
+    assertThat(threads("pigeonhole-mortal-"))
+        .contains(
+            "pigeonhole-mortal-reader", "pigeonhole-mortal-settler", "pigeonhole-mortal-beat");
+    inbox.close();
+    inbox.await("threads to end", () -> threads("pigeonhole-mortal-").isEmpty());
+  }
+
+  private static List<String> threads(String prefix) {
+    return Thread.getAllStackTraces().keySet().stream()
+        .map(Thread::getName)
+        .filter(name -> name.startsWith(prefix))
+        .toList();
+  }
+
+  @Test
+  void d117_outOfMemoryStopsTheNodeAndLosesNothing() throws Exception {
+    AtomicInteger calls = new AtomicInteger();
+    TestInbox inbox =
+        inbox(
+            Channel.named("c")
+                .on(String.class)
+                .handle(
+                    "h",
+                    text -> {
+                      if (text.equals("big") && calls.incrementAndGet() == 1) {
+                        throw new OutOfMemoryError("test");
+                      }
+                    },
+                    retrying(AT_ONCE))
+                .build());
+    RunningInbox running = inbox.inbox().start();
+    inbox.receive("n", "big");
+    running.awaitStopped();
+    assertThat(running.healthy()).isFalse();
+    for (int i = 0; i < 10; i++) {
+      inbox.receive("m" + i, "x");
+    }
+    assertThat(inbox).delivery("n", "h").hasFailedTimes(1);
+    inbox.start().awaitDrained();
+    assertThat(inbox).hasNoPoison();
+    assertThat(calls).hasValue(2);
+  }
+
+  @Test
+  @SuppressWarnings("InfiniteRecursion")
+  void d117_otherErrorsCountAsFailuresAndTheNodeGoesOn() {
+    AtomicInteger calls = new AtomicInteger();
+    TestInbox inbox =
+        inbox(
+            Channel.named("c")
+                .on(String.class)
+                .handle(
+                    "h",
+                    text -> {
+                      switch (calls.incrementAndGet()) {
+                        case 1 -> overflow(0);
+                        case 2 -> throw new NoClassDefFoundError("gone");
+                        case 3 -> throw new ThreadDeath();
+                        case 4 -> throw new InterruptedException("by nobody");
+                        default -> {}
+                      }
+                    },
+                    retrying(AT_ONCE))
+                .build());
+    inbox.start().receive("m", "x");
+    inbox.await("m", "h", DeliveryState.COMPLETED);
+    assertThat(inbox).delivery("m", "h").hasFailedTimes(4);
+    assertThat(events.heard(InboxEvent.Restarted.class)).isFalse();
+  }
+
+  @SuppressWarnings("InfiniteRecursion")
+  private static int overflow(int depth) {
+    return overflow(depth + 1) + 1;
+  }
+
+  @Test
+  void hd09_aHandlerMayFeedItsOwnRunningInbox() {
+    AtomicReference<TestInbox> self = new AtomicReference<>();
+    TestInbox inbox =
+        inbox(
+                Channel.named("c")
+                    .on(String.class)
+                    .handle(
+                        "h",
+                        text -> {
+                          int depth = Integer.parseInt(text);
+                          if (depth < 20) {
+                            self.get().receive("m" + (depth + 1), String.valueOf(depth + 1));
+                          }
+                        },
+                        atMost(1))
+                    .build())
+            .with(it -> it.polling(ofHours(1), ofHours(1)));
+    self.set(inbox);
+    inbox.start().receive("m1", "1");
+    inbox.await("the last to be accepted", () -> inbox.deliveries().size() == 20);
+    inbox.awaitDrained();
+  }
+
+  @Test
+  void manyThreadsAcceptWhileManyHandlersRunAndEachRunsOnce() throws Exception {
+    Map<String, AtomicInteger> ran = new ConcurrentHashMap<>();
+    Channel channel =
+        Channel.named("c")
+            .on(String.class)
+            .handleMessage("a", received -> countId(ran, received))
+            .handleMessage("b", received -> countId(ran, received))
+            .build();
+    TestInbox inbox = inbox(channel).with(it -> it.polling(ofMillis(1), ofMillis(5)));
+    inbox.start();
+    List<Thread> threads = new ArrayList<>();
+    for (int t = 0; t < 4; t++) {
+      int thread = t;
+      Thread accepting =
+          new Thread(
+              () -> {
+                for (int i = 0; i < 500; i++) {
+                  inbox.receive("m" + thread + "-" + i, "x");
+                }
+              });
+      accepting.start();
+      threads.add(accepting);
+    }
+    for (Thread thread : threads) {
+      thread.join(20_000);
+    }
+    inbox.awaitDrained();
+    assertThat(ran).hasSize(4000);
+    assertThat(ran.values()).allMatch(count -> count.get() == 1);
+    assertThat(events.heard(InboxEvent.Refused.class)).isFalse();
+  }
+
+  private static void countId(Map<String, AtomicInteger> ran, Received<String> received) {
+    ran.computeIfAbsent(received.handler() + received.message().id(), none -> new AtomicInteger())
+        .incrementAndGet();
+  }
+}
