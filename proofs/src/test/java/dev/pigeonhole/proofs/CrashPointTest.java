@@ -1,0 +1,204 @@
+package dev.pigeonhole.proofs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.jdbc.Schema;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.JavaProcess;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Ends the process at every crash point, on every store, again and again.
+ *
+ * <p>The lives of one run follow each other in one database: each dies at another point, in the
+ * middle of its own messages and of what the lives before it have left behind; the last one may
+ * finish. Take any of the promises out of the code and this fails: settle outside of the
+ * transaction (double effects), acknowledge before the commit (lost), forget a mark or a cell
+ * (still open), count a crash as a failure (wrong number of attempts).
+ */
+class CrashPointTest {
+  /** At which visit a life dies at most; small for places that a life seldom comes to. */
+  private static final Map<String, Integer> POINTS =
+      new TreeMap<>(
+          Map.ofEntries(
+              Map.entry("accept.before-insert", 8),
+              Map.entry("accept.in-batch", 1),
+              Map.entry("accept.before-commit", 8),
+              Map.entry("accept.after-commit", 8),
+              Map.entry("run.before-handler", 12),
+              Map.entry("run.after-handler", 12),
+              Map.entry("settle.before", 8),
+              Map.entry("settle.before-commit", 8),
+              Map.entry("settle.after-commit", 8),
+              Map.entry("failure.before-commit", 4),
+              Map.entry("poison.before-commit", 2),
+              Map.entry("mark.before-commit", 3),
+              Map.entry("mark.after-commit", 3),
+              Map.entry("nodes.before-beat", 8),
+              Map.entry("nodes.after-beat", 8),
+              Map.entry("nodes.before-declare-dead", 1),
+              Map.entry("nodes.after-declare-dead", 1),
+              Map.entry("nodes.before-take", 1),
+              Map.entry("tx.locked", 8),
+              Map.entry("tx.work-done", 8),
+              Map.entry("tx.before-commit", 8),
+              Map.entry("tx.after-commit", 8),
+              Map.entry("retry.before-commit", 2)));
+
+  private static final String MIGRATION = "migrate.after-statement";
+  private static final int KILLED = 137;
+  private static final Duration LIMIT = Duration.ofSeconds(300);
+
+  @Test
+  void everyPointInTheSourcesIsTried() throws Exception {
+    Pattern reach = Pattern.compile("CrashPoints\\.reach\\(\\s*\"([^\"]+)\"");
+    Set<String> reached = new TreeSet<>();
+    for (String module : List.of("pigeonhole-core", "pigeonhole-jdbc")) {
+      try (Stream<Path> files = Files.walk(Path.of("..", module, "src", "main", "java"))) {
+        for (Path file : files.filter(each -> each.toString().endsWith(".java")).toList()) {
+          Matcher matcher = reach.matcher(Files.readString(file));
+          while (matcher.find()) {
+            reached.add(matcher.group(1));
+          }
+        }
+      }
+    }
+    Set<String> tried = new TreeSet<>(POINTS.keySet());
+    tried.add(MIGRATION);
+    assertThat(tried).isEqualTo(reached);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void nothingIsLostOrDoubledWhereverALifeEnds(DatabaseKind kind, @TempDir Path directory) {
+    long seed = Size.seed("crash points on " + kind);
+    Random random = new Random(seed);
+    int repeats = Size.of(2, 20);
+    int messages = 0;
+    int kills = 0;
+    int invocations = 0;
+    long began = System.nanoTime();
+    for (int repeat = 1; repeat <= repeats; repeat++) {
+      Path ledgers = newDirectory(directory.resolve("run-" + repeat));
+      try (TestDatabase database = TestDatabases.open(kind)) {
+        List<String> points = shuffled(random);
+        for (int i = 0; i < points.size(); i++) {
+          int nth = 1 + random.nextInt(POINTS.get(points.get(i)));
+          die(database, ledgers, i + 1, points.get(i) + ":halt:" + nth);
+        }
+        int lives = points.size() + 1;
+        finish(database, ledgers, lives);
+        Autopsy autopsy = new Autopsy(ledgers, lives, database);
+        assertThat(autopsy.lost).as("lost, lives %s", points).isEmpty();
+        assertThat(autopsy.doubled).as("doubled, lives %s", points).isEmpty();
+        assertThat(autopsy.overtaken).as("overtaken, lives %s", points).isEmpty();
+        assertThat(autopsy.wronglyEnded).as("wrongly ended, lives %s", points).isEmpty();
+        messages += autopsy.sent.size();
+        invocations += autopsy.invocations;
+        kills += points.size();
+      }
+    }
+    System.out.printf(
+        "%s: %d points, %d kills, %d messages, %d plain invocations, %d s%n",
+        kind,
+        POINTS.size(),
+        kills,
+        messages,
+        invocations,
+        Duration.ofNanos(System.nanoTime() - began).toSeconds());
+  }
+
+  /**
+   * Cut after each statement in turn. If a script could not bear to be begun again, a run would
+   * fail; if it were recorded before it was done, tables or indexes would be missing in the end.
+   */
+  @ParameterizedTest
+  @EnumSource
+  void aMigrationThatWasCutIsFinishedByTheNext(DatabaseKind kind) throws Exception {
+    int step = Size.of(6, 1);
+    int cuts = 0;
+    try (TestDatabase cut = TestDatabases.open(kind);
+        TestDatabase clean = TestDatabases.open(kind)) {
+      for (int nth = 1; migrateAndDie(cut, nth); nth += step) {
+        cuts++;
+      }
+      Schema.migrate(clean.dataSource());
+      assertThat(Migration.result(cut)).isEqualTo(Migration.result(clean));
+      assertThat(Tables.count(cut, "message")).isZero();
+    }
+    System.out.printf("%s: %d migrations cut%n", kind, cuts);
+    assertThat(cuts).as("cuts").isGreaterThan(2);
+  }
+
+  /** False if it was done before it came to this statement. */
+  private static boolean migrateAndDie(TestDatabase database, int nth) {
+    try (JavaProcess process =
+        JavaProcess.of(Migration.class)
+            .systemProperty("pigeonhole.crash", MIGRATION + ":halt:" + nth)
+            .args(database.jdbcUrl(), database.user(), database.password())
+            .start()) {
+      int code = process.waitFor(LIMIT);
+      assertThat(code).as("%s", process.output()).isIn(0, KILLED);
+      return code == KILLED;
+    }
+  }
+
+  /** Somebody has to have died before a node can be declared dead, or a row be marked. */
+  private static List<String> shuffled(Random random) {
+    List<String> points = new ArrayList<>(POINTS.keySet());
+    points.remove("run.after-handler");
+    Collections.shuffle(points, random);
+    points.add(0, "run.after-handler");
+    return points;
+  }
+
+  private static void die(TestDatabase database, Path ledgers, int life, String crash) {
+    try (JavaProcess process =
+        life(database, ledgers, life).systemProperty("pigeonhole.crash", crash).start()) {
+      int code = process.waitFor(LIMIT);
+      assertThat(code).as("%s must be reached: %s", crash, process.output()).isEqualTo(KILLED);
+    }
+  }
+
+  private static void finish(TestDatabase database, Path ledgers, int life) {
+    try (JavaProcess process = life(database, ledgers, life).start()) {
+      int code = process.waitFor(LIMIT);
+      assertThat(code).as("the last life: %s", process.output()).isZero();
+      assertThat(process.output()).contains("DONE");
+    }
+  }
+
+  private static JavaProcess.Builder life(TestDatabase database, Path ledgers, int life) {
+    return JavaProcess.of(Life.class)
+        .heap("128m")
+        .option("-Xshare:auto")
+        .args(database.jdbcUrl(), database.user(), database.password(), ledgers, life);
+  }
+
+  private static Path newDirectory(Path path) {
+    try {
+      return Files.createDirectories(path);
+    } catch (java.io.IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    }
+  }
+}

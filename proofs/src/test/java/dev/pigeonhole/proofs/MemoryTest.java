@@ -1,0 +1,119 @@
+package dev.pigeonhole.proofs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.jdbc.Schema;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.JavaProcess;
+import dev.pigeonhole.support.ParentWatch;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryPoolMXBean;
+import java.lang.management.MemoryType;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * A backlog that is several times as large as the heap. A worker that read what waits, rather than
+ * what it has room for, would run out of memory.
+ */
+class MemoryTest {
+  private static final int BATCH = 500;
+  private static final String CHANNEL = "backlog";
+  private static final Duration PATIENCE = Duration.ofMinutes(Size.of(10, 30));
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void aSmallHeapDeliversALargeBacklog(DatabaseKind kind) {
+    int messages = Size.of(100_000, 1_000_000);
+    String heap = Size.of(64, 256) + "m";
+    try (TestDatabase database = TestDatabases.open(kind)) {
+      Schema.migrate(database.dataSource());
+      long began = System.nanoTime();
+      accept(inbox(database.pool(6), new AtomicInteger()), messages);
+      long accepted = System.nanoTime();
+      assertThat(Tables.count(database, "delivery")).isEqualTo(messages);
+      try (JavaProcess worker =
+          JavaProcess.of(Delivering.class)
+              .heap(heap)
+              .option("-XX:+ExitOnOutOfMemoryError")
+              .args(database.jdbcUrl(), database.user(), database.password(), messages)
+              .start()) {
+        String peak = worker.awaitLine("PEAK", PATIENCE);
+        assertThat(worker.waitFor(Duration.ofMinutes(2))).as("exit code").isZero();
+        System.out.printf(
+            "%s: %d messages accepted in %d s and delivered in %d s with a heap of %s: %s%n",
+            kind,
+            messages,
+            Duration.ofNanos(accepted - began).toSeconds(),
+            Duration.ofNanos(System.nanoTime() - accepted).toSeconds(),
+            heap,
+            peak);
+      }
+      assertThat(Tables.count(database, "receipt")).isEqualTo(messages);
+      assertThat(Tables.count(database, "poison")).isZero();
+      assertThat(Tables.openCount(database)).isZero();
+    }
+  }
+
+  private static void accept(Inbox inbox, int messages) {
+    // The payloads alone are more than the heap of the worker can hold.
+    String payload = "x".repeat(1_000);
+    for (int first = 0; first < messages; first += BATCH) {
+      inbox.accept(
+          CHANNEL,
+          IntStream.range(first, first + BATCH)
+              .mapToObj(number -> Message.of("m-" + number, payload))
+              .toList());
+    }
+  }
+
+  private static Inbox inbox(HikariDataSource pool, AtomicInteger handled) {
+    return Inbox.on(JdbcStore.of(pool))
+        .named("memory")
+        .channel(
+            dev.pigeonhole.Channel.named(CHANNEL)
+                .on(String.class)
+                .handle("count", payload -> handled.incrementAndGet())
+                .build())
+        .build();
+  }
+
+  /** The worker with the small heap. */
+  static final class Delivering {
+    private Delivering() {}
+
+    public static void main(String[] args) {
+      ParentWatch.install();
+      int messages = Integer.parseInt(args[3]);
+      AtomicInteger handled = new AtomicInteger();
+      TestDatabase database = TestDatabase.attach(args[0], args[1], args[2]);
+      try (HikariDataSource pool = database.pool(6);
+          RunningInbox running = inbox(pool, handled).start()) {
+        Eventually.until("all handled", PATIENCE, () -> handled.get() >= messages);
+      }
+      List<String> peaks = new ArrayList<>();
+      long sum = 0;
+      for (MemoryPoolMXBean memory : ManagementFactory.getMemoryPoolMXBeans()) {
+        if (memory.getType() == MemoryType.HEAP) {
+          long used = memory.getPeakUsage().getUsed() >> 20;
+          peaks.add(memory.getName() + " " + used + " MB");
+          sum += used;
+        }
+      }
+      System.out.println("PEAK " + sum + " MB " + peaks);
+    }
+  }
+}
