@@ -32,6 +32,14 @@ public sealed interface HandlerOption {
     return new SharedCommits(deliveries);
   }
 
+  /**
+   * This handler does not care for ordering keys: it takes messages of one key side by side, and
+   * one that is poisoned blocks nobody. For siblings of a handler that needs the order.
+   */
+  static HandlerOption unordered() {
+    return new Unordered();
+  }
+
   record Retrying(RetryPolicy policy) implements HandlerOption {}
 
   record Within(Duration timeout) implements HandlerOption {}
@@ -39,4 +47,6 @@ public sealed interface HandlerOption {
   record AtMost(int attempts) implements HandlerOption {}
 
   record SharedCommits(int deliveries) implements HandlerOption {}
+
+  record Unordered() implements HandlerOption {}
 }

@@ -112,6 +112,7 @@ public final class TypeBuilder<T> {
     Duration timeout = null;
     Integer atMost = null;
     int shared = 1;
+    boolean unordered = false;
     for (HandlerOption option : options) {
       if (option instanceof HandlerOption.Retrying chosen) {
         retry = chosen.policy();
@@ -121,8 +122,10 @@ public final class TypeBuilder<T> {
         atMost = chosen.attempts();
       } else if (option instanceof HandlerOption.SharedCommits chosen) {
         shared = chosen.deliveries();
+      } else if (option instanceof HandlerOption.Unordered) {
+        unordered = true;
       }
     }
-    return new HandlerSpec(key, plain, transactional, retry, timeout, atMost, shared);
+    return new HandlerSpec(key, plain, transactional, retry, timeout, atMost, shared, unordered);
   }
 }

@@ -1,6 +1,7 @@
 package dev.pigeonhole.testkit;
 
 import static dev.pigeonhole.HandlerOption.retrying;
+import static dev.pigeonhole.HandlerOption.unordered;
 import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
 import static java.time.Duration.ofHours;
 import static java.time.Duration.ofMillis;
@@ -61,6 +62,28 @@ class OrderBehaviourTest {
     receive("k", "1", "2", "3", "4", "5");
     inbox.drain();
     assertThat(ran).containsExactly("1", "2", "3", "4", "5");
+  }
+
+  @Test
+  void aHandlerWithoutOrderIsNotHeldUpByAPoisonedSibling() {
+    Channel mixed =
+        Channel.named("mixed")
+            .on(String.class)
+            .handleMessage("free", this::handle, unordered())
+            .handle("strict", payload -> {})
+            .build();
+    try (TestInbox both = TestInbox.of(mixed)) {
+      thrown.put("1", new PoisonException("never"));
+      for (String id : List.of("1", "2", "3")) {
+        both.receive("mixed", Message.of(id, "x").orderedBy("k"));
+      }
+      both.drain();
+
+      assertThat(ran).containsExactlyInAnyOrder("1", "2", "3");
+      assertThat(both).delivery("1", "free").isPoisoned();
+      assertThat(both).delivery("3", "free").isCompleted();
+      assertThat(both).delivery("3", "strict").isCompleted();
+    }
   }
 
   @Test

@@ -1,5 +1,7 @@
 package dev.pigeonhole.examples.demo;
 
+import static dev.pigeonhole.HandlerOption.unordered;
+
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.HandlerTransaction;
 import dev.pigeonhole.Received;
@@ -51,9 +53,9 @@ final class Handlers {
     return Channel.named(CHANNEL)
         .on(OrderPlaced.class)
         .orderedBy(OrderPlaced::customer)
-        .handleMessage(STOCK, this::leaveEffect)
-        .handleInTransaction(LEDGER, this::postToLedger)
-        .handleMessage(RECEIPT, this::sendReceipt)
+        .handleMessage(STOCK, this::leaveEffect, unordered())
+        .handleInTransaction(LEDGER, this::postToLedger, unordered())
+        .handleMessage(RECEIPT, this::sendReceipt, unordered())
         .handleMessage(WAREHOUSE, this::leaveEffect)
         .build();
   }

@@ -324,7 +324,7 @@ public final class Dispatcher {
         continue;
       }
       opened(cell, row);
-      if (row.keyHash() == null) {
+      if (!isOrdered(row)) {
         admit(row);
       } else {
         ordered.add(row);
@@ -429,6 +429,10 @@ public final class Dispatcher {
     static KeyName of(Delivery row) {
       return new KeyName(row.cell(), Dispatcher.hash(row));
     }
+  }
+
+  private boolean isOrdered(Delivery row) {
+    return row.keyHash() != null && !line(row.cell()).handler.spec().unordered();
   }
 
   private static long hash(Delivery row) {
@@ -701,7 +705,7 @@ public final class Dispatcher {
     } else if (outcome instanceof Outcome.LaterUncounted later) {
       reads.dueIn(later.delay());
     }
-    if (row.keyHash() != null) {
+    if (isOrdered(row)) {
       settledInKey(line, row, outcome, result.refused());
     }
   }
@@ -774,7 +778,7 @@ public final class Dispatcher {
       line.occupancy--;
     }
     ended(row);
-    if (row.keyHash() != null) {
+    if (isOrdered(row)) {
       KeyLine key = line.keys.get(hash(row));
       if (key != null) {
         key.leave(row);
@@ -819,7 +823,7 @@ public final class Dispatcher {
       boolean direct =
           cell.caughtUp
               && cell.probation == 0
-              && each.row().keyHash() == null
+              && !isOrdered(each.row())
               && line.room() > 0
               && !quiet
               && !stopped
@@ -877,7 +881,7 @@ public final class Dispatcher {
       line.occupancy--;
     }
     ended(row);
-    if (row.keyHash() != null) {
+    if (isOrdered(row)) {
       KeyLine key = line.keys.get(hash(row));
       if (key != null) {
         key.leave(row);

@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param timeout null for none
  * @param atMost null for the inbox's concurrency
  * @param sharedCommits 1 for a commit of its own
+ * @param unordered whether it does not care for ordering keys
  */
 public record HandlerSpec(
     HandlerKey key,
@@ -22,7 +23,8 @@ public record HandlerSpec(
     @Nullable RetryPolicy retry,
     @Nullable Duration timeout,
     @Nullable Integer atMost,
-    int sharedCommits) {
+    int sharedCommits,
+    boolean unordered) {
 
   public boolean isTransactional() {
     return transactional != null;

@@ -69,7 +69,7 @@ class IntakeTest {
       @Nullable Function<Object, @Nullable String> orderingKey,
       Message message) {
     HandlerSpec handler =
-        new HandlerSpec(HandlerKey.of("reserve"), received -> {}, null, null, null, null, 1);
+        new HandlerSpec(HandlerKey.of("reserve"), received -> {}, null, null, null, null, 1, false);
     TypeSpec orders =
         new TypeSpec(
             Order.class,

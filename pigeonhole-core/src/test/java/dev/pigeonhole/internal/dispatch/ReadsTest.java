@@ -89,7 +89,7 @@ class ReadsTest {
   private final HandlerLine line =
       new HandlerLine(
           new BoundHandler(
-              new HandlerSpec(HandlerKey.of("h"), received -> {}, null, null, null, null, 1),
+              new HandlerSpec(HandlerKey.of("h"), received -> {}, null, null, null, null, 1, false),
               new TypeSpec(String.class, "t", List.of(), null, null, List.of()),
               List.of(new HandlerId("h", 1, 1))),
           8,

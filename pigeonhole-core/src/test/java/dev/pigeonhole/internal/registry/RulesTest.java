@@ -21,7 +21,7 @@ class RulesTest {
   record Payment() {}
 
   private static HandlerSpec handler(HandlerKey key) {
-    return new HandlerSpec(key, received -> {}, null, null, null, null, 1);
+    return new HandlerSpec(key, received -> {}, null, null, null, null, 1, false);
   }
 
   private static HandlerSpec handler(String key, String... former) {
@@ -34,11 +34,12 @@ class RulesTest {
       @Nullable Integer atMost,
       int shared) {
     return new HandlerSpec(
-        HandlerKey.of("h"), received -> {}, null, retry, timeout, atMost, shared);
+        HandlerKey.of("h"), received -> {}, null, retry, timeout, atMost, shared, false);
   }
 
   private static HandlerSpec transactional(String key) {
-    return new HandlerSpec(HandlerKey.of(key), null, (payload, tx) -> {}, null, null, null, 1);
+    return new HandlerSpec(
+        HandlerKey.of(key), null, (payload, tx) -> {}, null, null, null, 1, false);
   }
 
   private static TypeSpec type(Class<?> type, String name, HandlerSpec... handlers) {
