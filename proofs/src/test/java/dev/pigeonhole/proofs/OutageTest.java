@@ -1,11 +1,18 @@
 package dev.pigeonhole.proofs;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import dev.pigeonhole.Acceptance;
+import dev.pigeonhole.Channel;
 import dev.pigeonhole.Inbox;
+import dev.pigeonhole.Message;
 import dev.pigeonhole.event.InboxListener;
+import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.jdbc.Schema;
+import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.DatabaseServer;
 import dev.pigeonhole.support.Eventually;
@@ -15,11 +22,15 @@ import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -53,7 +64,7 @@ class OutageTest {
     int messages = Size.of(400, 4_000);
     try (DatabaseServer server = TestDatabases.startServer(kind);
         TestDatabase database = server.emptySchema();
-        HikariDataSource pool = database.pool(8);
+        HikariDataSource pool = database.pool(14);
         Ledger sends = Ledger.open(directory.resolve("sends.log"))) {
       Schema.migrate(pool);
       Worker.createEffects(database);
@@ -119,6 +130,53 @@ class OutageTest {
             .as("receipts after a counted failure")
             .isZero();
         assertThat(begunInTheDark).as("the outage must have been one").isZero();
+      }
+    }
+  }
+
+  /**
+   * Whoever hands a message in has to hear that the database is away, or a broker waits for its
+   * answer for minutes: a pool waits for a connection once, not once more for each try.
+   */
+  @Test
+  void anAcceptTellsOfAnOutageAfterOneWaitForThePool() {
+    try (DatabaseServer server = TestDatabases.startServer(DatabaseKind.POSTGRES);
+        TestDatabase database = server.emptySchema()) {
+      Schema.migrate(database.dataSource());
+      AtomicInteger waits = new AtomicInteger();
+      HikariConfig config = new HikariConfig();
+      config.setDataSource(database.dataSource());
+      config.setMaximumPoolSize(5);
+      config.setConnectionTimeout(6_000);
+      try (HikariDataSource pool =
+          new HikariDataSource(config) {
+            @Override
+            public Connection getConnection() throws SQLException {
+              try {
+                return super.getConnection();
+              } catch (SQLException e) {
+                waits.incrementAndGet();
+                throw e;
+              }
+            }
+          }) {
+        Inbox inbox =
+            Inbox.on(JdbcStore.of(pool))
+                .named("outage")
+                .channel(Channel.named("c").on(String.class).handle("h", payload -> {}).build())
+                .build();
+        assertThat(inbox.accept("c", Message.of("before", "hello")))
+            .isInstanceOf(Acceptance.Accepted.class);
+        server.crash();
+        assertThatThrownBy(() -> inbox.accept("c", Message.of("during", "hello")))
+            .isInstanceOf(StoreException.class);
+        assertThat(waits).as("waits for the pool").hasValue(1);
+        server.restart();
+        Eventually.passes(
+            Duration.ofMinutes(1),
+            () ->
+                assertThat(inbox.accept("c", Message.of("during", "hello")))
+                    .isInstanceOf(Acceptance.Accepted.class));
       }
     }
   }

@@ -194,7 +194,7 @@ class VersionsSideBySideTest {
 
   /** A pool is closed together with the database. */
   private Inbox node(TestDatabase database, java.util.function.Consumer<TypeBuilder<String>> type) {
-    HikariDataSource pool = database.pool(8);
+    HikariDataSource pool = database.pool(10);
     TypeBuilder<String> handlers = Channel.named("versions").on(String.class);
     type.accept(handlers);
     return Inbox.on(JdbcStore.of(pool))

@@ -11,6 +11,7 @@ import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.StoreException.Kind;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Accepts through the {@link Gate}, and deals with everything that can go wrong around it. */
 final class JdbcAcceptor implements Acceptor {
+  private static final Duration INSISTING = Duration.ofSeconds(5);
 
   private final Jdbc jdbc;
   private final Gate gate;
@@ -174,15 +176,21 @@ final class JdbcAcceptor implements Acceptor {
       partlyDone = true;
     }
 
-    /** Tries again after deadlocks and lost connections; the token makes that harmless. */
+    /**
+     * Tries again after deadlocks and lost connections; the token makes that harmless. Not for
+     * long: a pool that has waited in vain for a connection would only wait as long again, and the
+     * caller had better hear of an outage.
+     */
     private Batch insistently(List<Integer> positions, LockWait lockWait) {
+      long began = System.nanoTime();
       boolean doubt = false;
       for (int attempt = 1; ; attempt++) {
         try {
           return once(part(positions), lockWait);
         } catch (StoreException e) {
           doubt |= e.kind() == Kind.UNKNOWN;
-          boolean again = doubt || e.deadlock() || lost(e);
+          boolean early = System.nanoTime() - began < INSISTING.toNanos();
+          boolean again = e.deadlock() || ((doubt || lost(e)) && early);
           if (!again || attempt >= Jdbc.TRIES) {
             if (doubt && e.kind() != Kind.UNKNOWN) {
               throw Errors.unknown("An earlier try was in doubt and the last one failed", e);
