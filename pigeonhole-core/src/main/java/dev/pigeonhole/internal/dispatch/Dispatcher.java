@@ -547,7 +547,7 @@ public final class Dispatcher {
       return;
     }
     List<Delivery> marked = markIfOnProbation(rows);
-    for (Work work : works(marked, false)) {
+    for (Work work : works(marked)) {
       handed.add(work.delivery());
       line(work.delivery().cell()).enqueue(work);
     }
@@ -576,7 +576,7 @@ public final class Dispatcher {
     return rows.stream().filter(row -> !gone.contains(row)).toList();
   }
 
-  private List<Work> works(List<Delivery> rows, boolean runAlone) {
+  private List<Work> works(List<Delivery> rows) {
     Set<Long> seqs = new HashSet<>();
     List<Delivery> retried = new ArrayList<>();
     for (Delivery row : rows) {
@@ -597,7 +597,7 @@ public final class Dispatcher {
             row, gone, ErrorCode.PAYLOAD_MISSING_MESSAGE, "The message of this delivery is gone.");
       } else {
         long token = cell == null ? 0 : cell.token;
-        works.add(new Work(row, message, failures.get(row), token, runAlone));
+        works.add(new Work(row, message, failures.get(row), token));
       }
     }
     return works;
@@ -650,7 +650,7 @@ public final class Dispatcher {
       return;
     }
     alone = row;
-    for (Work work : works(List.of(row), true)) {
+    for (Work work : works(List.of(row))) {
       if (store.mark(List.of(row), node.incarnation(), true).contains(row)) {
         gone(row);
       } else {
@@ -765,7 +765,7 @@ public final class Dispatcher {
         }
         open.dropped(row);
         closed(row);
-        rewind(row);
+        reads.sweepSoon();
       }
     }
   }
@@ -785,7 +785,7 @@ public final class Dispatcher {
         dropKey(line, hash(row), key);
       }
     }
-    rewind(row);
+    reads.sweepSoon();
     reads.roomMade();
   }
 
@@ -800,11 +800,6 @@ public final class Dispatcher {
     if (row.equals(alone)) {
       alone = null;
     }
-  }
-
-  /** Makes the next sweep, rather than the cursor, find the row again. */
-  private void rewind(Delivery row) {
-    reads.sweepSoon();
   }
 
   // ---- hand-over of local accepts
@@ -836,7 +831,7 @@ public final class Dispatcher {
         opened(cell, each.row());
         line.occupancy++;
         handed.add(each.row());
-        line.enqueue(new Work(each.row(), each.message(), null, cell.token, false));
+        line.enqueue(new Work(each.row(), each.message(), null, cell.token));
         any = true;
       }
     }

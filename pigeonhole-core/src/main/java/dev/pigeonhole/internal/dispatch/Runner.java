@@ -137,7 +137,8 @@ final class Runner {
     try {
       CrashPoints.reach("run.before-handler");
       MessageHandler<Object> plain = line.handler.spec().plain();
-      if (plain != null && decode(attempt)) {
+      if (plain != null) {
+        decode(attempt);
         plain.handle(attempt);
       }
       CrashPoints.reach("run.after-handler");
@@ -331,9 +332,8 @@ final class Runner {
     }
     attempt.using(connection);
     CrashPoints.reach("run.before-handler");
-    if (decode(attempt)) {
-      body.handle(attempt.payload(), new Transaction(connection, attempt));
-    }
+    decode(attempt);
+    body.handle(attempt.payload(), new Transaction(connection, attempt));
     CrashPoints.reach("run.after-handler");
     // From here on the receipt commits: a timeout that has not struck yet is too late.
     if (!attempt.end(Attempt.State.ENDED)) {
@@ -378,7 +378,7 @@ final class Runner {
     settle(attempt, cause);
   }
 
-  private boolean decode(Attempt attempt) {
+  private void decode(Attempt attempt) {
     StoredMessage message = attempt.work.message();
     if (!Arrays.equals(
         message.contentHash(), Hashes.content(message.contentType(), message.content()))) {
@@ -409,7 +409,6 @@ final class Runner {
           "The codec failed on the content: " + e.getClass().getName(),
           e);
     }
-    return true;
   }
 
   private void completed(Attempt attempt) {
