@@ -499,7 +499,7 @@ public final class Dispatcher {
   private void block(Delivery row) {
     line(row.cell()).occupancy++;
     handed.add(row);
-    settler.add(new Settlement(row, new Outcome.Blocked(null)), null);
+    settler.add(new Settlement(row, new Outcome.Blocked()), null);
   }
 
   /**
