@@ -10,5 +10,4 @@ import org.jspecify.annotations.Nullable;
  *
  * @param laneToken the token of its cell when this node took it
  */
-record Work(
-    Delivery delivery, StoredMessage message, @Nullable Failure previous, long laneToken) {}
+record Work(Delivery delivery, StoredMessage message, @Nullable Failure previous, long laneToken) {}
