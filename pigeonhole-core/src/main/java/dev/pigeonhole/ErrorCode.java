@@ -88,7 +88,6 @@ public enum ErrorCode {
   HANDLER_POISONED("PH-HND-04"),
   HANDLER_LATER("PH-HND-05"),
 
-  INBOX_CLOSED("PH-RUN-01"),
   INBOX_RUNNING("PH-RUN-02");
 
   private final String text;

@@ -14,7 +14,7 @@ public final class TypeBuilder<T> {
   private final Class<T> type;
   private final List<HandlerSpec> handlers = new ArrayList<>();
   private String name;
-  private List<String> aliases = List.of();
+  private List<String> formerNames = List.of();
   private @Nullable Function<Object, @Nullable String> businessKey;
   private @Nullable Function<Object, @Nullable String> orderingKey;
 
@@ -28,9 +28,9 @@ public final class TypeBuilder<T> {
    * The logical name that messages are stored under, and names that stored messages may still
    * carry. Without it, the class's simple name.
    */
-  public TypeBuilder<T> named(String name, String... aliases) {
+  public TypeBuilder<T> named(String name, String... formerNames) {
     this.name = name;
-    this.aliases = List.of(aliases);
+    this.formerNames = List.of(formerNames);
     return this;
   }
 
@@ -100,7 +100,7 @@ public final class TypeBuilder<T> {
   }
 
   TypeSpec spec() {
-    return new TypeSpec(type, name, aliases, businessKey, orderingKey, List.copyOf(handlers));
+    return new TypeSpec(type, name, formerNames, businessKey, orderingKey, List.copyOf(handlers));
   }
 
   private static HandlerSpec spec(

@@ -4,6 +4,7 @@ import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.HandlerCounts;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** What operators see and change; {@code InboxAdmin} is the face of it. */
 public interface AdminQueries {
@@ -15,7 +16,7 @@ public interface AdminQueries {
   Optional<DeliveryView> find(String source, String id, int family);
 
   /** Poisoned deliveries, newest first; every handler when the family is null. */
-  List<DeliveryView> poisoned(@org.jspecify.annotations.Nullable Integer family, int limit);
+  List<DeliveryView> poisoned(@Nullable Integer family, int limit);
 
   /**
    * Makes one poisoned delivery due now with failures 0 and version + 1, and releases what is

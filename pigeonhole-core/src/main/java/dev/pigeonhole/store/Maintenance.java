@@ -1,5 +1,7 @@
 package dev.pigeonhole.store;
 
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.Failure;
 import java.util.Collection;
 import java.util.List;
 
@@ -11,7 +13,7 @@ public interface Maintenance {
    * and claims the tables for this inbox.
    *
    * @return warnings for the log
-   * @throws dev.pigeonhole.ConfigurationException with every problem together
+   * @throws ConfigurationException with every problem together
    */
   List<String> open(StoreSettings settings);
 
@@ -35,5 +37,5 @@ public interface Maintenance {
    * Poisons open deliveries of a family that nobody knows, at most {@code limit} of them, without
    * counting a failure, and answers how many.
    */
-  int poisonUnknown(int handler, dev.pigeonhole.Failure reason, int limit);
+  int poisonUnknown(int handler, Failure reason, int limit);
 }

@@ -2,7 +2,6 @@ package dev.pigeonhole.store;
 
 import dev.pigeonhole.Failure;
 import java.time.Duration;
-import org.jspecify.annotations.Nullable;
 
 /** How an attempt ended. */
 public sealed interface Outcome {
@@ -37,5 +36,5 @@ public sealed interface Outcome {
    * until a retry of the head releases it. If an operator has retried the head since it was seen,
    * nobody would release the row any more: then it is due at once.
    */
-  record Blocked(@Nullable Failure reason) implements Outcome {}
+  record Blocked() implements Outcome {}
 }

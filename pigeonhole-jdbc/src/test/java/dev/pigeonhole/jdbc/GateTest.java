@@ -146,7 +146,7 @@ class GateTest {
     rig.settle(both.subList(0, 1), new Outcome.Poisoned(Rig.failure("no"), true));
     // The engine has seen the poisoned head; before it says so, an operator retries the head.
     rig.store.admin().retry("test", "head", rig.a.family(), "ada", "fixed");
-    rig.settle(both.subList(1, 2), new Outcome.Blocked(null));
+    rig.settle(both.subList(1, 2), new Outcome.Blocked());
 
     assertThat(rig.open(rig.a, 10)).hasSize(2);
   }

@@ -132,7 +132,7 @@ class PlanTest {
     rig.store.deliveries().mark(rows, 7, false);
     rig.settle(rows.subList(0, 10), new Outcome.RetryAfter(Duration.ZERO, Rig.failure("x")));
     rig.settle(rows.subList(10, 20), new Outcome.Poisoned(Rig.failure("x"), true));
-    rig.settle(rows.subList(20, 25), new Outcome.Blocked(null));
+    rig.settle(rows.subList(20, 25), new Outcome.Blocked());
     rig.complete(rows.subList(25, 50));
     List<Delivery> late =
         rig.store

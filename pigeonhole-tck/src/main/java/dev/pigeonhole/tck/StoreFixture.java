@@ -203,7 +203,7 @@ abstract class StoreFixture {
   }
 
   static Outcome blocked() {
-    return new Outcome.Blocked(null);
+    return new Outcome.Blocked();
   }
 
   /** Fails the delivery this often and reads it again each time. */

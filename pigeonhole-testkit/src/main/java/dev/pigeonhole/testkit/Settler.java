@@ -49,12 +49,9 @@ final class Settler {
     } else if (outcome instanceof Outcome.Released) {
       Delivery next = next(was, 1, was.failures(), crashes, 1);
       rows.replace(row, OpenRow.due(next, tables.now()));
-    } else if (outcome instanceof Outcome.Blocked blocked) {
+    } else if (outcome instanceof Outcome.Blocked) {
       Delivery next = next(was, 1, was.failures(), crashes, 0);
       rows.replace(row, OpenRow.blocked(next));
-      if (blocked.reason() != null) {
-        tables.record(next, blocked.reason());
-      }
     }
   }
 

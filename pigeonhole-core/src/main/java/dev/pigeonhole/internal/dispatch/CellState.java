@@ -25,7 +25,7 @@ final class CellState {
   /** Rows of this cell that are queued, running or unsettled. */
   int open;
 
-  /** Rows of this cell that stand open in {@code later}, due or parked. */
+  /** Rows of this cell that stand open in {@code later}, due or waiting in their key. */
   int late;
 
   private final long[] past = new long[TICKS];

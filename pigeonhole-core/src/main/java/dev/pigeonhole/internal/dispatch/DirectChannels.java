@@ -126,7 +126,7 @@ public final class DirectChannels {
 
   private void run(
       ChannelSpec channel, BoundHandler handler, Message message, StoredMessage received) {
-    Work work = new Work(firstAndOnly(), received, null, 0, false);
+    Work work = new Work(firstAndOnly(), received, null, 0);
     Attempt attempt = new Attempt(work, handler, () -> false);
     try {
       attempt.decoded(copy(message, received, handler.type()));

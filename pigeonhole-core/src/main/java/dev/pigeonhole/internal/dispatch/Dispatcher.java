@@ -6,8 +6,6 @@ import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.rescue.Node;
-import dev.pigeonhole.store.Ahead;
-import dev.pigeonhole.store.AheadRead;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
 import dev.pigeonhole.store.Deliveries;
@@ -27,9 +25,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -41,24 +37,15 @@ import org.slf4j.LoggerFactory;
  * that can be handed over, cells gained and lost. So there are no locks to reason about, and the
  * same code runs without any thread at all when an inbox is driven by hand.
  *
- * <p>A turn reads what the handlers have room for ({@link Reads}), puts ordered rows into their key
- * lines, marks rows of cells on probation, loads payloads and hands work to the slots.
+ * <p>A turn reads what the handlers have room for ({@link Reads}), lets ordered rows wait for their
+ * turn ({@link OrderedKeys}) and suspects for a quiet moment ({@link Suspects}), marks rows of
+ * cells on probation, loads payloads and hands work to the slots.
  *
- * <p><b>Order.</b> A row of an ordering key runs when it is the lowest open one of its key. Rows of
- * lower numbers can become visible after it was read (their commit was late), but any row that must
- * come before it had been committed before it was even accepted; so one question to the database
- * when the row is first seen ({@link Deliveries#ahead}) finds them all. Ordered rows are never
- * handed over directly: an accept on another node may have come first.
- *
- * <p><b>Crashes.</b> Rows of a cell whose owner died are marked before they are dispatched. A row
- * found marked by a dead incarnation is a suspect: it runs alone, so that if the process dies again
- * the mark tells who did it.
+ * <p>What this process accepts is handed over without a read, if it is for a cell that has caught
+ * up. Ordered rows never are: an accept on another node may have come first.
  */
 public final class Dispatcher {
   private static final Logger LOG = LoggerFactory.getLogger(Dispatcher.class);
-  private static final int MAX_PARKED_PER_CAPACITY = 20;
-  private static final int AHEAD_AT_ONCE = 100;
-  private static final long QUIET_AT_MOST = Duration.ofSeconds(30).toNanos();
 
   /** What the dispatcher is told about its inbox. */
   public record Settings(int batchSize, int maxCrashes, Duration pollMin, Duration pollMax) {}
@@ -73,6 +60,8 @@ public final class Dispatcher {
   private final List<HandlerLine> distinctLines;
   private final OpenSet open;
   private final Reads reads;
+  private final OrderedKeys keys;
+  private final Suspects suspects = new Suspects(this::nothingRuns, this::goOn);
   private final LinkedBlockingQueue<Runnable> mail = new LinkedBlockingQueue<>();
 
   private final Map<Cell, CellState> cells = new LinkedHashMap<>();
@@ -80,7 +69,6 @@ public final class Dispatcher {
   /** Where each open row was counted: a cell can be lost and taken anew while a row still runs. */
   private final Map<Delivery, CellState> homes = new HashMap<>();
 
-  private final List<Delivery> suspects = new ArrayList<>();
   private final Set<CellState> probationOver = new HashSet<>();
 
   /** Rows that a slot has begun and whose end is not written yet. */
@@ -89,11 +77,7 @@ public final class Dispatcher {
   /** Rows that slots or the settler have: news of each will come. Survives a reset. */
   private final Set<Delivery> handed = new HashSet<>();
 
-  private volatile boolean quiet;
   private volatile boolean stopped;
-  private @Nullable Delivery alone;
-  private long quietSince;
-  private long quietAgain = System.nanoTime();
 
   // Copies for the node's thread.
   private volatile Set<Cell> owned = Set.of();
@@ -118,6 +102,7 @@ public final class Dispatcher {
     this.distinctLines = List.copyOf(new HashSet<>(lines.values()));
     this.open = open;
     this.reads = new Reads(store, settings, cells.values(), this::line);
+    this.keys = new OrderedKeys(store, distinctLines, new KeyedRows());
   }
 
   // ---- mail, from any thread
@@ -139,8 +124,9 @@ public final class Dispatcher {
     return leaving;
   }
 
+  /** While true no slot may start anything: a suspect runs alone. */
   boolean quiet() {
-    return quiet;
+    return suspects.quiet();
   }
 
   void begun(Delivery row) {
@@ -179,13 +165,13 @@ public final class Dispatcher {
     }
     reads.turn(System.nanoTime(), this::take);
     if (reads.sweptNow()) {
-      lookAgainAtWaitingKeys();
+      keys.lookAgainAtWaiting();
     }
-    runSuspects();
+    runSuspect();
     load();
     endProbations();
     giveBackWhatIsIdle();
-    distinctLines.forEach(HandlerLine::wakeWorkers);
+    wakeWorkers();
   }
 
   boolean hasMail() {
@@ -208,9 +194,9 @@ public final class Dispatcher {
       line.ready.clear();
       line.keys.clear();
       line.occupancy = 0;
-      line.parked = 0;
+      line.waitingInKeys = 0;
     }
-    suspects.clear();
+    suspects.reset(handed);
     open.retain(handed);
     homes.clear();
     for (Delivery row : handed) {
@@ -221,11 +207,6 @@ public final class Dispatcher {
       cell.caughtUp = false;
       countOpen(cell);
     }
-    if (alone != null && !handed.contains(alone)) {
-      alone = null;
-    }
-    quiet = alone != null;
-    quietSince = 0;
     reads.wake();
   }
 
@@ -324,14 +305,14 @@ public final class Dispatcher {
         continue;
       }
       opened(cell, row);
-      if (!isOrdered(row)) {
-        admit(row);
-      } else {
+      if (keys.orders(row)) {
         ordered.add(row);
+      } else {
+        admit(row);
       }
     }
     if (!ordered.isEmpty()) {
-      order(ordered);
+      keys.take(ordered);
     }
   }
 
@@ -364,177 +345,63 @@ public final class Dispatcher {
     }
   }
 
-  private void order(List<Delivery> rows) {
-    Map<KeyName, Delivery> highest = new LinkedHashMap<>();
-    for (Delivery row : rows) {
-      highest.merge(KeyName.of(row), row, (one, other) -> one.seq() > other.seq() ? one : other);
+  /** What the keys may do with rows. */
+  private final class KeyedRows implements OrderedKeys.Rows {
+    @Override
+    public HandlerLine line(Cell cell) {
+      return Dispatcher.this.line(cell);
     }
-    AheadRead ahead = ahead(highest.values().stream().map(Dispatcher::question).toList());
-    for (Delivery row : ahead.open()) {
-      joinFromAhead(row);
+
+    @Override
+    public boolean staying(Cell cell) {
+      CellState state = cells.get(cell);
+      return state != null && !state.leaving;
     }
-    Set<Ahead> blocked = blockedRows(rows, ahead);
-    List<Delivery> behindPoison = new ArrayList<>();
-    for (Delivery row : rows) {
-      if (blocked.contains(question(row))) {
-        behindPoison.add(row);
-      } else {
-        join(row);
+
+    @Override
+    public boolean isOpen(Delivery row) {
+      return open.contains(row);
+    }
+
+    @Override
+    public boolean open(Delivery row) {
+      CellState cell = cells.get(row.cell());
+      if (cell == null || !open.offer(row)) {
+        return false;
       }
-    }
-    behindPoison.forEach(this::block);
-    for (Map.Entry<KeyName, Delivery> each : highest.entrySet()) {
-      HandlerLine line = line(each.getValue().cell());
-      KeyLine key = line.keys.get(each.getKey().hash());
-      if (key != null) {
-        advance(line, each.getKey().hash(), key);
-      }
-    }
-  }
-
-  /** A key that is blocked for its highest row need not be for its lower ones: ask for each. */
-  private Set<Ahead> blockedRows(List<Delivery> rows, AheadRead ahead) {
-    if (ahead.blocked().isEmpty()) {
-      return Set.of();
-    }
-    Set<KeyName> keys = new HashSet<>();
-    for (Ahead question : ahead.blocked()) {
-      keys.add(new KeyName(question.cell(), question.keyHash()));
-    }
-    List<Ahead> questions = new ArrayList<>();
-    for (Delivery row : rows) {
-      if (keys.contains(KeyName.of(row))) {
-        questions.add(question(row));
-      }
-    }
-    return ahead(questions).blocked();
-  }
-
-  /**
-   * In parts: some databases answer with one select per key, and their parsers are not bottomless.
-   */
-  private AheadRead ahead(List<Ahead> questions) {
-    List<Delivery> rows = new ArrayList<>();
-    Set<Ahead> blocked = new HashSet<>();
-    for (int from = 0; from < questions.size(); from += AHEAD_AT_ONCE) {
-      int to = Math.min(from + AHEAD_AT_ONCE, questions.size());
-      AheadRead part = store.ahead(questions.subList(from, to));
-      rows.addAll(part.open());
-      blocked.addAll(part.blocked());
-    }
-    return new AheadRead(rows, blocked);
-  }
-
-  private record KeyName(Cell cell, long hash) {
-    static KeyName of(Delivery row) {
-      return new KeyName(row.cell(), Dispatcher.hash(row));
-    }
-  }
-
-  private boolean isOrdered(Delivery row) {
-    return row.keyHash() != null && !line(row.cell()).handler.spec().unordered();
-  }
-
-  private static long hash(Delivery row) {
-    Long hash = row.keyHash();
-    return hash == null ? 0 : hash;
-  }
-
-  private static Ahead question(Delivery row) {
-    return new Ahead(row.cell(), hash(row), row.seq());
-  }
-
-  /** A row the database says stands ahead: fresh ones came late, others wait for their time. */
-  private void joinFromAhead(Delivery row) {
-    CellState cell = cells.get(row.cell());
-    HandlerLine line = line(row.cell());
-    if (cell == null || cell.leaving) {
-      return;
-    }
-    if (row.late() || open.contains(row)) {
-      // Open but in no line: it is still running from before its line was dropped.
-      line.keys
-          .computeIfAbsent(hash(row), none -> new KeyLine())
-          .members
-          .putIfAbsent(row.seq(), new KeyLine.Member(row, false));
-    } else if (open.offer(row)) {
       opened(cell, row);
-      join(row);
+      return true;
     }
-  }
 
-  private void join(Delivery row) {
-    HandlerLine line = line(row.cell());
-    KeyLine key = line.keys.computeIfAbsent(hash(row), none -> new KeyLine());
-    KeyLine.Member before = key.members.put(row.seq(), new KeyLine.Member(row, true));
-    if (before == null || !before.runnable()) {
-      line.parked++;
+    @Override
+    public void forget(Delivery row) {
+      open.dropped(row);
+      closed(row);
     }
-    if (line.parked > line.capacity * MAX_PARKED_PER_CAPACITY
-        && key.members.lastKey() == row.seq()
-        && key.members.size() > 1) {
-      forget(line, key, row); // a sweep, or the question for a later row, finds it again
-    }
-  }
 
-  private void forget(HandlerLine line, KeyLine key, Delivery row) {
-    key.members.remove(row.seq());
-    line.parked--;
-    open.dropped(row);
-    closed(row);
-  }
-
-  private void advance(HandlerLine line, long hash, KeyLine key) {
-    Delivery next = key.next();
-    if (next != null) {
-      key.running = next;
-      line.parked--;
-      admit(next);
-    } else if (key.members.isEmpty() && key.running == null) {
-      line.keys.remove(hash);
+    @Override
+    public void admit(Delivery row) {
+      Dispatcher.this.admit(row);
     }
-  }
 
-  /** Nothing of the key runs until its poisoned head is settled: the row waits without a time. */
-  private void block(Delivery row) {
-    line(row.cell()).occupancy++;
-    handed.add(row);
-    settler.add(new Settlement(row, new Outcome.Blocked(null)), null);
-  }
+    @Override
+    public void block(Delivery row) {
+      line(row.cell()).occupancy++;
+      handed.add(row);
+      settler.add(new Settlement(row, new Outcome.Blocked()), null);
+    }
 
-  /**
-   * Somebody else may have settled a head that a key waits for: an operator, or a node that took
-   * over for a while. What the database no longer knows is forgotten.
-   */
-  private void lookAgainAtWaitingKeys() {
-    Map<Ahead, KeyLine> waiting = new HashMap<>();
-    for (HandlerLine line : distinctLines) {
-      for (KeyLine key : line.keys.values()) {
-        if (key.waitsForHead()) {
-          waiting.put(question(key.members.lastEntry().getValue().row()), key);
-        }
-      }
+    @Override
+    public void sweepSoon() {
+      reads.sweepSoon();
     }
-    if (waiting.isEmpty()) {
-      return;
-    }
-    AheadRead ahead = ahead(List.copyOf(waiting.keySet()));
-    Set<Long> stillThere = new HashSet<>();
-    ahead.open().forEach(row -> stillThere.add(row.seq()));
-    waiting.forEach(
-        (question, key) -> {
-          key.members
-              .values()
-              .removeIf(each -> !each.runnable() && !stillThere.contains(each.row().seq()));
-          advance(line(question.cell()), question.keyHash(), key);
-        });
   }
 
   // ---- handing out
 
   /** Loads payloads for what waits, in one statement, and gives it to the slots. */
   private void load() {
-    if (quiet) {
+    if (quiet()) {
       return;
     }
     List<Delivery> rows = new ArrayList<>();
@@ -547,11 +414,11 @@ public final class Dispatcher {
       return;
     }
     List<Delivery> marked = markIfOnProbation(rows);
-    for (Work work : works(marked, false)) {
+    for (Work work : works(marked)) {
       handed.add(work.delivery());
       line(work.delivery().cell()).enqueue(work);
     }
-    distinctLines.forEach(HandlerLine::wakeWorkers);
+    wakeWorkers();
   }
 
   private List<Delivery> markIfOnProbation(List<Delivery> rows) {
@@ -576,7 +443,7 @@ public final class Dispatcher {
     return rows.stream().filter(row -> !gone.contains(row)).toList();
   }
 
-  private List<Work> works(List<Delivery> rows, boolean runAlone) {
+  private List<Work> works(List<Delivery> rows) {
     Set<Long> seqs = new HashSet<>();
     List<Delivery> retried = new ArrayList<>();
     for (Delivery row : rows) {
@@ -592,12 +459,14 @@ public final class Dispatcher {
       StoredMessage message = messages.get(row.seq());
       CellState cell = cells.get(row.cell());
       if (message == null) {
-        MessageRef gone = new MessageRef("", "#" + row.seq());
         poison(
-            row, gone, ErrorCode.PAYLOAD_MISSING_MESSAGE, "The message of this delivery is gone.");
+            row,
+            nameless(row),
+            ErrorCode.PAYLOAD_MISSING_MESSAGE,
+            "The message of this delivery is gone.");
       } else {
         long token = cell == null ? 0 : cell.token;
-        works.add(new Work(row, message, failures.get(row), token, runAlone));
+        works.add(new Work(row, message, failures.get(row), token));
       }
     }
     return works;
@@ -614,43 +483,29 @@ public final class Dispatcher {
                 new InboxEvent.Poisoned(events.inbox(), handler, message, row.attempt(), failure)));
   }
 
-  /** One suspect at a time, nothing beside it, in random order. */
-  private void runSuspects() {
-    if (!quiet && !suspects.isEmpty() && System.nanoTime() - quietAgain >= 0) {
-      quiet = true;
-    }
-    if (!quiet || alone != null) {
+  private void wakeWorkers() {
+    distinctLines.forEach(HandlerLine::wakeWorkers);
+  }
+
+  private void goOn() {
+    load();
+    wakeWorkers();
+  }
+
+  private boolean nothingRuns() {
+    return begun.isEmpty() && distinctLines.stream().allMatch(HandlerLine::resting);
+  }
+
+  private void runSuspect() {
+    Delivery row = suspects.next();
+    if (row == null) {
       return;
     }
-    if (suspects.isEmpty()) {
-      quiet = false;
-      quietSince = 0;
-      load();
-      distinctLines.forEach(HandlerLine::wakeWorkers);
-      return;
-    }
-    if (!begun.isEmpty() || !distinctLines.stream().allMatch(HandlerLine::resting)) {
-      giveUpQuietForNow(); // else the end of each is news, which brings the next turn
-      return;
-    }
-    Delivery row = suspects.remove(ThreadLocalRandom.current().nextInt(suspects.size()));
     if (row.crashes() >= settings.maxCrashes()) {
-      alone = row;
-      LOG.warn("Delivery {} took its process with it {} times and is poisoned", row, row.crashes());
-      BoundHandler handler = line(row.cell()).handler;
-      StoredMessage message = store.load(List.of(row.seq())).get(row.seq());
-      poison(
-          row,
-          message == null
-              ? new MessageRef("", "#" + row.seq())
-              : new MessageRef(message.source(), message.id()),
-          ErrorCode.HANDLER_CRASHED,
-          "Handler '%s' ended its process %d times while it ran alone with this message."
-              .formatted(handler.keyOf(row.keyId()), row.crashes()));
+      poisonKiller(row);
       return;
     }
-    alone = row;
-    for (Work work : works(List.of(row), true)) {
+    for (Work work : works(List.of(row))) {
       if (store.mark(List.of(row), node.incarnation(), true).contains(row)) {
         gone(row);
       } else {
@@ -660,18 +515,21 @@ public final class Dispatcher {
     }
   }
 
-  /** An attempt that takes for ever must not keep a whole node quiet for a suspect's sake. */
-  private void giveUpQuietForNow() {
-    long now = System.nanoTime();
-    if (quietSince == 0) {
-      quietSince = now;
-    } else if (now - quietSince > QUIET_AT_MOST) {
-      quietSince = 0;
-      quietAgain = now + QUIET_AT_MOST;
-      quiet = false;
-      load();
-      distinctLines.forEach(HandlerLine::wakeWorkers);
-    }
+  private void poisonKiller(Delivery row) {
+    LOG.warn("Delivery {} took its process with it {} times and is poisoned", row, row.crashes());
+    BoundHandler handler = line(row.cell()).handler;
+    StoredMessage message = store.load(List.of(row.seq())).get(row.seq());
+    poison(
+        row,
+        message == null ? nameless(row) : new MessageRef(message.source(), message.id()),
+        ErrorCode.HANDLER_CRASHED,
+        "Handler '%s' ended its process %d times while it ran alone with this message."
+            .formatted(handler.keyOf(row.keyId()), row.crashes()));
+  }
+
+  /** Stands for a message that is gone. */
+  private static MessageRef nameless(Delivery row) {
+    return new MessageRef("", "#" + row.seq());
   }
 
   // ---- what came of it
@@ -705,87 +563,13 @@ public final class Dispatcher {
     } else if (outcome instanceof Outcome.LaterUncounted later) {
       reads.dueIn(later.delay());
     }
-    if (isOrdered(row)) {
-      settledInKey(line, row, outcome, result.refused());
-    }
-  }
-
-  private void settledInKey(HandlerLine line, Delivery row, Outcome outcome, boolean refused) {
-    long hash = hash(row);
-    KeyLine key = line.keys.get(hash);
-    if (key == null) {
-      return;
-    }
-    if (refused) {
-      dropKey(line, hash, key);
-      return;
-    }
-    if (outcome instanceof Outcome.Blocked) {
-      advance(line, hash, key);
-      return;
-    }
-    key.running = null;
-    KeyLine.Member member = key.members.get(row.seq());
-    if (member != null && member.row().version() > row.version()) {
-      line.parked++; // it has come back as due before the news of its failure
-    } else {
-      key.members.remove(row.seq());
-      waitOrBlock(line, key, row, outcome);
-    }
-    advance(line, hash, key);
-  }
-
-  private void waitOrBlock(HandlerLine line, KeyLine key, Delivery row, Outcome outcome) {
-    if (outcome instanceof Outcome.Poisoned) {
-      List<Delivery> followers = new ArrayList<>();
-      for (KeyLine.Member member : key.members.values()) {
-        if (member.runnable()) {
-          followers.add(member.row());
-        }
-      }
-      for (Delivery follower : followers) {
-        key.members.remove(follower.seq());
-        line.parked--;
-        block(follower);
-      }
-    } else if (!(outcome instanceof Outcome.Completed)) {
-      // It waits in later; the key stays closed until it has come back as due.
-      key.members.put(row.seq(), new KeyLine.Member(row, false));
-    }
-  }
-
-  /** Somebody else works on this key: forget what we think its order is, and read it again. */
-  private void dropKey(HandlerLine line, long hash, KeyLine key) {
-    line.keys.remove(hash);
-    for (KeyLine.Member member : key.members.values()) {
-      Delivery row = member.row();
-      if (member.runnable() && !row.equals(key.running)) {
-        if (key.running == null || key.running.seq() != row.seq()) {
-          line.parked--; // else it is the running one's next attempt, which was never counted
-        }
-        open.dropped(row);
-        closed(row);
-        rewind(row);
-      }
-    }
+    keys.settled(row, outcome, result.refused());
   }
 
   /** The row is not ours to run: locked or settled by another, or its commit is in doubt. */
   void notOurs(Delivery row) {
-    HandlerLine line = line(row.cell());
-    if (open.dropped(row)) {
-      closed(row);
-      line.occupancy--;
-    }
-    ended(row);
-    if (isOrdered(row)) {
-      KeyLine key = line.keys.get(hash(row));
-      if (key != null) {
-        key.leave(row);
-        dropKey(line, hash(row), key);
-      }
-    }
-    rewind(row);
+    letGo(row);
+    reads.sweepSoon();
     reads.roomMade();
   }
 
@@ -797,14 +581,7 @@ public final class Dispatcher {
   private void ended(Delivery row) {
     begun.remove(row);
     handed.remove(row);
-    if (row.equals(alone)) {
-      alone = null;
-    }
-  }
-
-  /** Makes the next sweep, rather than the cursor, find the row again. */
-  private void rewind(Delivery row) {
-    reads.sweepSoon();
+    suspects.ended(row);
   }
 
   // ---- hand-over of local accepts
@@ -823,9 +600,9 @@ public final class Dispatcher {
       boolean direct =
           cell.caughtUp
               && cell.probation == 0
-              && !isOrdered(each.row())
+              && !keys.orders(each.row())
               && line.room() > 0
-              && !quiet
+              && !quiet()
               && !stopped
               && node.mayStart();
       if (each.row().late()) {
@@ -836,13 +613,13 @@ public final class Dispatcher {
         opened(cell, each.row());
         line.occupancy++;
         handed.add(each.row());
-        line.enqueue(new Work(each.row(), each.message(), null, cell.token, false));
+        line.enqueue(new Work(each.row(), each.message(), null, cell.token));
         any = true;
       }
     }
     open.returnTicket(ticket);
     if (any) {
-      distinctLines.forEach(HandlerLine::wakeWorkers);
+      wakeWorkers();
     }
   }
 
@@ -859,40 +636,28 @@ public final class Dispatcher {
         forgetUnstarted(row);
       }
     }
-    for (Delivery row : List.copyOf(suspects)) {
-      if (row.cell().equals(cell)) {
-        suspects.remove(row);
-        forgetUnstarted(row);
-      }
-    }
-    for (Map.Entry<Long, KeyLine> each : List.copyOf(line.keys.entrySet())) {
-      KeyLine key = each.getValue();
-      if (key.members.values().stream().anyMatch(member -> member.row().cell().equals(cell))) {
-        dropKey(line, each.getKey(), key);
-      }
-    }
+    suspects.withdraw(row -> row.cell().equals(cell)).forEach(this::forgetUnstarted);
+    keys.drop(line, cell);
   }
 
   /** Work that was queued for a slot, or taken by one that may not start it. */
   void forgetUnstarted(Delivery row) {
-    HandlerLine line = line(row.cell());
-    if (open.dropped(row)) {
-      closed(row);
-      line.occupancy--;
-    }
-    ended(row);
-    if (isOrdered(row)) {
-      KeyLine key = line.keys.get(hash(row));
-      if (key != null) {
-        key.leave(row);
-        dropKey(line, hash(row), key);
-      }
-    }
+    letGo(row);
     CellState cell = cells.get(row.cell());
     if (cell != null && !row.late()) {
       cell.cursor = Math.min(cell.cursor, row.seq() - 1);
       cell.caughtUp = false;
     }
+  }
+
+  /** The row's attempt is over without an end; whoever reads the row again may have it. */
+  private void letGo(Delivery row) {
+    if (open.dropped(row)) {
+      closed(row);
+      line(row.cell()).occupancy--;
+    }
+    ended(row);
+    keys.left(row);
   }
 
   private void dropEverything() {
@@ -902,14 +667,9 @@ public final class Dispatcher {
         line.ready.remove(row);
         forgetUnstarted(row);
       }
-      for (Map.Entry<Long, KeyLine> each : List.copyOf(line.keys.entrySet())) {
-        dropKey(line, each.getKey(), each.getValue());
-      }
+      keys.drop(line);
     }
-    for (Delivery row : List.copyOf(suspects)) {
-      suspects.remove(row);
-      forgetUnstarted(row);
-    }
-    quiet = alone != null;
+    suspects.withdraw(row -> true).forEach(this::forgetUnstarted);
+    suspects.quietOnlyForTheRunning();
   }
 }

@@ -84,11 +84,9 @@ public final class Engine {
         new Runner(
             payloads,
             store.transactions().orElse(null),
-            settler,
+            new Endings(settler, events, settings.retry(), store.clock()),
             timeouts,
             events,
-            settings.retry(),
-            store.clock(),
             // By hand nobody beats while a handler runs, and nobody is in a hurry.
             () -> stopping || (timer != null && !node.beating()),
             new Around(fatal));

@@ -30,7 +30,7 @@ final class HandlerLine {
   final Deque<Delivery> ready = new ArrayDeque<>();
   final Map<Long, KeyLine> keys = new HashMap<>();
   int occupancy;
-  int parked;
+  int waitingInKeys;
 
   private final Executor executor;
   private final BooleanSupplier quiet;

@@ -7,7 +7,6 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.TreeSet;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Keeps a row from being handed out twice by one node.
@@ -87,9 +86,5 @@ final class OpenSet {
 
   synchronized int tombstones() {
     return tombstones.size();
-  }
-
-  synchronized @Nullable Delivery any() {
-    return open.isEmpty() ? null : open.values().iterator().next();
   }
 }

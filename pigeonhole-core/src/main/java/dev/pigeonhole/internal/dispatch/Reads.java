@@ -103,6 +103,7 @@ final class Reads {
     }
   }
 
+  /** A row behind the cursor is wanted again, which only a sweep finds. */
   void sweepSoon() {
     long at = System.nanoTime() + LOOK_BACK;
     if (at - nextSweep < 0) {

@@ -9,11 +9,5 @@ import org.jspecify.annotations.Nullable;
  * A delivery ready to run.
  *
  * @param laneToken the token of its cell when this node took it
- * @param alone whether nothing else may run beside it
  */
-record Work(
-    Delivery delivery,
-    StoredMessage message,
-    @Nullable Failure previous,
-    long laneToken,
-    boolean alone) {}
+record Work(Delivery delivery, StoredMessage message, @Nullable Failure previous, long laneToken) {}

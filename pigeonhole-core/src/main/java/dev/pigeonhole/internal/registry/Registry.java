@@ -123,7 +123,7 @@ public final class Registry {
     return null;
   }
 
-  /** The type of a channel with this logical name or alias. */
+  /** The type of a channel with this logical name, current or former. */
   public static @Nullable TypeSpec typeNamed(ChannelSpec channel, String logicalName) {
     for (TypeSpec type : channel.types()) {
       if (type.answersTo(logicalName)) {

@@ -78,7 +78,7 @@ public final class Rules {
   }
 
   private void check(ChannelSpec channel, TypeSpec type) {
-    List<String> names = new ArrayList<>(type.aliases());
+    List<String> names = new ArrayList<>(type.formerNames());
     names.add(0, type.name());
     for (String name : names) {
       if (name.isBlank() || name.codePointCount(0, name.length()) > 200 || hasBad(name)) {

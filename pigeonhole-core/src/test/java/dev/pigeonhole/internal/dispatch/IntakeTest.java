@@ -236,7 +236,7 @@ class IntakeTest {
           Objects.requireNonNull(
               check(payload -> ((Order) payload).reference(), null, message).message());
 
-      assertThat(keyed.source()).isEqualTo("order.placed"); // by alias, under one name
+      assertThat(keyed.source()).isEqualTo("order.placed"); // by a former name, under one name
       assertThat(keyed.id()).isEqualTo("o-7");
     }
 

@@ -158,9 +158,9 @@ class RulesTest {
                 channel("orders", type(Order.class, "order", handler("a"))),
                 channel("payments", type(Payment.class, "order", handler("b")))))
         .contains(Order.class.getName(), Payment.class.getName(), "'order'");
-    TypeSpec alias =
+    TypeSpec renamed =
         new TypeSpec(Payment.class, "payment", List.of("order"), null, null, List.of());
-    only(ErrorCode.TYPE_NAME_TAKEN, channel("orders", type(Order.class, "order"), alias));
+    only(ErrorCode.TYPE_NAME_TAKEN, channel("orders", type(Order.class, "order"), renamed));
     assertThat(
             problems(
                 channel("orders", type(Order.class, "order", handler("a"))),

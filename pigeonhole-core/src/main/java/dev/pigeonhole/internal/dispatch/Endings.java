@@ -1,0 +1,173 @@
+package dev.pigeonhole.internal.dispatch;
+
+import dev.pigeonhole.Failure;
+import dev.pigeonhole.PoisonException;
+import dev.pigeonhole.RetryLaterException;
+import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.codec.CodecException;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.internal.registry.Names;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.Settlement;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.SplittableRandom;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.random.RandomGenerator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Judges how attempts ended, hands the outcome to the settler, and tells the listeners once it is
+ * written.
+ */
+final class Endings {
+  private static final Logger LOG = LoggerFactory.getLogger(Endings.class);
+  private static final Duration AFTER_STORE_ERROR = Duration.ofMillis(500);
+  private static final Duration LONGEST_WAIT = Duration.ofDays(3653);
+
+  private final Settler settler;
+  private final Events events;
+  private final RetryPolicy defaultRetry;
+  private final InstantSource clock;
+
+  Endings(Settler settler, Events events, RetryPolicy defaultRetry, InstantSource clock) {
+    this.settler = settler;
+    this.events = events;
+    this.defaultRetry = defaultRetry;
+    this.clock = clock;
+  }
+
+  void completed(Attempt attempt) {
+    settler.add(
+        new Settlement(attempt.work.delivery(), new Outcome.Completed()),
+        events.silent() ? null : () -> tellCompleted(attempt));
+  }
+
+  /** For an attempt whose receipt has committed with its effects. */
+  void tellCompleted(Attempt attempt) {
+    if (events.silent()) {
+      return;
+    }
+    Duration lag = Duration.between(attempt.receivedAt(), clock.instant());
+    events.tell(
+        new InboxEvent.Completed(
+            events.inbox(),
+            attempt.handler.key(),
+            attempt.message(),
+            attempt.attempt(),
+            attempt.took(),
+            lag.isNegative() ? Duration.ZERO : lag));
+  }
+
+  /** Poisons the delivery or has it tried again, as its handler's policy says. */
+  void failed(Attempt attempt, Throwable thrown) {
+    Delivery delivery = attempt.work.delivery();
+    try {
+      Instant now = clock.instant();
+      Failure failure = Failures.of(thrown, now);
+      Outcome outcome = judge(attempt, thrown, failure);
+      settler.add(new Settlement(delivery, outcome), () -> tellFailed(attempt, outcome, failure));
+    } catch (Throwable e) {
+      // An attempt that nobody settles would stay open until the process ends.
+      soonAgain(delivery);
+      LOG.error("The end of an attempt of '{}' could not be judged", attempt.handler.key(), e);
+    }
+  }
+
+  /** Something failed that is not the handler's fault: nothing is counted. */
+  void soonAgain(Delivery delivery) {
+    settler.add(new Settlement(delivery, new Outcome.LaterUncounted(AFTER_STORE_ERROR)), null);
+  }
+
+  /** The attempt was cut by a shutdown. */
+  void released(Attempt attempt) {
+    Delivery delivery = attempt.work.delivery();
+    int releases = delivery.releases() + 1;
+    settler.add(
+        new Settlement(delivery, new Outcome.Released()), () -> tellReleased(attempt, releases));
+  }
+
+  private Outcome judge(Attempt attempt, Throwable thrown, Failure failure) {
+    int failures = attempt.work.delivery().failures() + 1;
+    RetryPolicy chosen = attempt.handler.spec().retry();
+    RetryPolicy policy = chosen == null ? defaultRetry : chosen;
+    if (thrown instanceof CodecException) {
+      return new Outcome.Poisoned(failure, false);
+    }
+    if (thrown instanceof PoisonException) {
+      return new Outcome.Poisoned(failure, true);
+    }
+    if (thrown instanceof RetryLaterException later) {
+      if (!later.counted()) {
+        return new Outcome.LaterUncounted(bounded(later.delay()));
+      }
+      return failures >= policy.maxAttempts()
+          ? new Outcome.Poisoned(failure, true)
+          : new Outcome.RetryAfter(bounded(later.delay()), failure);
+    }
+    RetryPolicy.Decision decision =
+        policy.after(failures, thrown, random(policy, attempt.work.delivery()));
+    if (decision instanceof RetryPolicy.Decision.Retry retry) {
+      return new Outcome.RetryAfter(retry.delay(), failure);
+    }
+    return new Outcome.Poisoned(failure, true);
+  }
+
+  /** A wait that no store can add to its time would keep every settle of its batch. */
+  private static Duration bounded(Duration asked) {
+    if (asked.isNegative()) {
+      return Duration.ZERO;
+    }
+    return asked.compareTo(LONGEST_WAIT) > 0 ? LONGEST_WAIT : asked;
+  }
+
+  /** Seeded policies give the same waits for the same delivery, whichever thread asks first. */
+  private static RandomGenerator random(RetryPolicy policy, Delivery delivery) {
+    if (policy.seed().isEmpty()) {
+      return ThreadLocalRandom.current();
+    }
+    return new SplittableRandom(
+        policy.seed().getAsLong() + 31 * delivery.seq() + delivery.failures());
+  }
+
+  private void tellFailed(Attempt attempt, Outcome outcome, Failure failure) {
+    if (outcome instanceof Outcome.LaterUncounted) {
+      return; // nothing went wrong: the handler only asked for another time
+    }
+    String handler = attempt.handler.key();
+    if (outcome instanceof Outcome.Poisoned) {
+      LOG.warn(
+          "Delivery of {} to '{}' is poisoned after attempt {}: {} {}",
+          Names.shown(attempt.message().toString()),
+          handler,
+          attempt.attempt(),
+          failure.code().text(),
+          failure.type());
+      events.tell(
+          new InboxEvent.Poisoned(
+              events.inbox(), handler, attempt.message(), attempt.attempt(), failure));
+    } else {
+      Duration next = outcome instanceof Outcome.RetryAfter retry ? retry.delay() : Duration.ZERO;
+      events.tell(
+          new InboxEvent.Failed(
+              events.inbox(), handler, attempt.message(), attempt.attempt(), failure, next));
+    }
+  }
+
+  private void tellReleased(Attempt attempt, int releases) {
+    if (releases % 10 == 0) {
+      LOG.warn(
+          "Delivery of {} to '{}' was cut by a shutdown for the {}th time; is its handler"
+              + " slower than the grace period?",
+          Names.shown(attempt.message().toString()),
+          attempt.handler.key(),
+          releases);
+    }
+    events.tell(
+        new InboxEvent.Released(
+            events.inbox(), attempt.handler.key(), attempt.message(), releases));
+  }
+}

@@ -1,0 +1,116 @@
+package dev.pigeonhole.internal.dispatch;
+
+import dev.pigeonhole.store.Delivery;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Deliveries that may have killed their node: rows found marked by a dead incarnation. Each runs
+ * alone, in random order, so that if the process dies again the mark tells who did it.
+ *
+ * <p>While suspects wait the node is <em>quiet</em>: nothing else is started, and the first suspect
+ * runs when everything that had begun has ended. An attempt that takes for ever ends the quiet for
+ * a while, because a whole node must not rest for a suspect's sake.
+ *
+ * <p>Touched by the dispatcher's thread alone, but for {@link #quiet()}.
+ */
+final class Suspects {
+  private static final long QUIET_AT_MOST = Duration.ofSeconds(30).toNanos();
+
+  private final BooleanSupplier nothingRuns;
+  private final Runnable quietOver;
+  private final List<Delivery> waiting = new ArrayList<>();
+  private volatile boolean quiet;
+  private @Nullable Delivery alone;
+  private long quietSince;
+  private long quietAgain = System.nanoTime();
+
+  /**
+   * @param nothingRuns whether every attempt that has begun is settled
+   * @param quietOver is called when other work may start again
+   */
+  Suspects(BooleanSupplier nothingRuns, Runnable quietOver) {
+    this.nothingRuns = nothingRuns;
+    this.quietOver = quietOver;
+  }
+
+  void add(Delivery row) {
+    waiting.add(row);
+  }
+
+  /** While true nothing may be started but the one suspect. Asked by any thread. */
+  boolean quiet() {
+    return quiet;
+  }
+
+  /** The suspect whose turn it is, with nothing beside it; null while there is none. */
+  @Nullable Delivery next() {
+    if (!quiet && !waiting.isEmpty() && System.nanoTime() - quietAgain >= 0) {
+      quiet = true;
+    }
+    if (!quiet || alone != null) {
+      return null;
+    }
+    if (waiting.isEmpty()) {
+      endQuiet();
+      return null;
+    }
+    if (!nothingRuns.getAsBoolean()) {
+      giveUpQuietForNow(); // else the end of each is news, which brings the next turn
+      return null;
+    }
+    alone = waiting.remove(ThreadLocalRandom.current().nextInt(waiting.size()));
+    return alone;
+  }
+
+  private void giveUpQuietForNow() {
+    long now = System.nanoTime();
+    if (quietSince == 0) {
+      quietSince = now;
+    } else if (now - quietSince > QUIET_AT_MOST) {
+      quietAgain = now + QUIET_AT_MOST;
+      endQuiet();
+    }
+  }
+
+  private void endQuiet() {
+    quietSince = 0;
+    quiet = false;
+    quietOver.run();
+  }
+
+  /** The row's attempt is over, whatever came of it. */
+  void ended(Delivery row) {
+    if (row.equals(alone)) {
+      alone = null;
+    }
+  }
+
+  /** Takes back those that have not begun. */
+  List<Delivery> withdraw(Predicate<Delivery> which) {
+    List<Delivery> withdrawn = waiting.stream().filter(which).toList();
+    waiting.removeAll(withdrawn);
+    return withdrawn;
+  }
+
+  /** Stays quiet only for a suspect that is running. */
+  void quietOnlyForTheRunning() {
+    quiet = alone != null;
+  }
+
+  /** Forgets everything but a suspect that is among these. */
+  void reset(Collection<Delivery> handed) {
+    waiting.clear();
+    if (alone != null && !handed.contains(alone)) {
+      alone = null;
+    }
+    quiet = alone != null;
+    quietSince = 0;
+  }
+}

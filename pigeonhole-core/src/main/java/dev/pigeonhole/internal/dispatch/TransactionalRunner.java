@@ -1,0 +1,234 @@
+package dev.pigeonhole.internal.dispatch;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.HandlerTransaction;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.Received;
+import dev.pigeonhole.TransactionalHandler;
+import dev.pigeonhole.internal.registry.BoundHandler;
+import dev.pigeonhole.store.CrashPoints;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.Settlement;
+import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.store.Transactions;
+import java.sql.Connection;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Runs attempts whose effects commit together with their receipts: one in a transaction, or several
+ * where the handler shares commits. When a shared transaction fails nobody knows whose fault it
+ * was, so each of its deliveries is run again in a transaction of its own, and only that counts.
+ */
+final class TransactionalRunner {
+  private static final Logger LOG = LoggerFactory.getLogger(TransactionalRunner.class);
+  private static final Duration NO_SHARING_AFTER_DEADLOCK = Duration.ofMinutes(1);
+
+  private record Transaction(Connection connection, Received<Object> delivery)
+      implements HandlerTransaction<Object> {}
+
+  private final Transactions store;
+  private final Runner runner;
+  private final Timeouts timeouts;
+  private final Endings endings;
+  private final Runner.Surroundings surroundings;
+  private final Map<String, Long> sharingOffUntil = new ConcurrentHashMap<>();
+
+  TransactionalRunner(
+      Transactions store,
+      Runner runner,
+      Timeouts timeouts,
+      Endings endings,
+      Runner.Surroundings surroundings) {
+    this.store = store;
+    this.runner = runner;
+    this.timeouts = timeouts;
+    this.endings = endings;
+    this.surroundings = surroundings;
+  }
+
+  /** Runs a group to its end on the calling thread, in one transaction where it may. */
+  void run(HandlerLine line, List<Work> group) {
+    Long offUntil = sharingOffUntil.get(line.handler.key());
+    boolean share = offUntil == null || System.nanoTime() - offUntil > 0;
+    if (group.size() > 1 && share) {
+      if (!runUnit(line, sorted(group), true)) {
+        group.forEach(work -> runUnit(line, List.of(work), false));
+      }
+    } else {
+      group.forEach(work -> runUnit(line, List.of(work), false));
+    }
+  }
+
+  /**
+   * One transaction.
+   *
+   * @param shared whether a failure means "redo one by one" instead of a failure of the delivery
+   * @return false if nothing was settled and the group must be redone
+   */
+  private boolean runUnit(HandlerLine line, List<Work> group, boolean shared) {
+    Map<Delivery, Attempt> attempts = new HashMap<>();
+    for (Work work : group) {
+      attempts.put(work.delivery(), runner.begin(line, work));
+    }
+    try {
+      if (!surroundings.mayStart()) {
+        attempts.values().forEach(runner::abandon);
+        return true;
+      }
+      return runUnit(line, group, shared, attempts);
+    } finally {
+      runner.running().removeAll(attempts.values()); // last, as for a plain attempt
+    }
+  }
+
+  private boolean runUnit(
+      HandlerLine line, List<Work> group, boolean shared, Map<Delivery, Attempt> attempts) {
+    try {
+      Set<Delivery> done =
+          store.run(
+              group.stream().map(Work::delivery).toList(),
+              (delivery, connection) -> invoke(line.handler, attempts, delivery, connection));
+      for (Work work : group) {
+        Attempt attempt = release(line, attempts, work);
+        if (done.contains(work.delivery())) {
+          surroundings.completedInTransaction(
+              new Settlement(work.delivery(), new Outcome.Completed()));
+          endings.tellCompleted(attempt);
+        } else {
+          surroundings.notOurs(work.delivery());
+        }
+      }
+      return true;
+    } catch (Transactions.WorkFailedException e) {
+      return failedUnit(line, attempts, group, shared, e.getCause() == null ? e : e.getCause());
+    } catch (StoreException e) {
+      return failedStore(line, attempts, group, shared, e);
+    } catch (Throwable e) {
+      return failedUnit(line, attempts, group, shared, e); // an Error that nobody may swallow
+    }
+  }
+
+  private boolean failedStore(
+      HandlerLine line,
+      Map<Delivery, Attempt> attempts,
+      List<Work> group,
+      boolean shared,
+      StoreException e) {
+    group.forEach(work -> release(line, attempts, work));
+    if (shared) {
+      if (e.deadlock()) {
+        sharingOffUntil.put(
+            line.handler.key(), System.nanoTime() + NO_SHARING_AFTER_DEADLOCK.toNanos());
+      }
+      return false;
+    }
+    if (e.kind() == StoreException.Kind.PERMANENT) {
+      LOG.warn("The store refuses to run handler {}", line.handler.key(), e);
+    } else {
+      LOG.debug("The store failed under handler {}; it does not count", line.handler.key(), e);
+    }
+    for (Work work : group) {
+      Attempt attempt = attempts.get(work.delivery());
+      if (attempt != null
+          && (attempt.state() == Attempt.State.TIMED_OUT || attempt.state() == Attempt.State.CUT)) {
+        settleFailed(attempt, e);
+      } else if (e.kind() == StoreException.Kind.UNKNOWN) {
+        surroundings.notOurs(work.delivery()); // reading again tells
+      } else {
+        endings.soonAgain(work.delivery());
+      }
+    }
+    return true;
+  }
+
+  private boolean failedUnit(
+      HandlerLine line,
+      Map<Delivery, Attempt> attempts,
+      List<Work> group,
+      boolean shared,
+      Throwable cause) {
+    for (Work work : group) {
+      Attempt attempt = release(line, attempts, work);
+      if (!shared) {
+        settleFailed(attempt, cause);
+      }
+    }
+    if (cause instanceof OutOfMemoryError) {
+      surroundings.fatal(cause);
+    }
+    return !shared;
+  }
+
+  private void invoke(
+      BoundHandler handler,
+      Map<Delivery, Attempt> attempts,
+      Delivery delivery,
+      Connection connection)
+      throws Exception {
+    Attempt attempt = attempts.get(delivery);
+    TransactionalHandler<Object> body = handler.spec().transactional();
+    if (attempt == null || body == null) {
+      throw new IllegalStateException("a delivery was run that nobody asked for");
+    }
+    attempt.using(connection);
+    CrashPoints.reach("run.before-handler");
+    runner.decode(attempt);
+    body.handle(attempt.payload(), new Transaction(connection, attempt));
+    CrashPoints.reach("run.after-handler");
+    // From here on the receipt commits: a timeout that has not struck yet is too late.
+    if (!attempt.end(Attempt.State.ENDED)) {
+      throw new InboxException(
+          ErrorCode.HANDLER_TIMED_OUT,
+          "The handler '%s' returned after its time was up.".formatted(handler.key()));
+    }
+  }
+
+  private Attempt release(HandlerLine line, Map<Delivery, Attempt> attempts, Work work) {
+    Attempt attempt = attempts.get(work.delivery());
+    if (attempt == null) {
+      throw new IllegalStateException("an attempt was lost");
+    }
+    attempt.leave();
+    timeouts.forget(attempt);
+    timeouts.tidyThread();
+    attempt.using(null);
+    if (attempt.state() == Attempt.State.TIMED_OUT) {
+      line.slotFreed();
+    }
+    return attempt;
+  }
+
+  /** After a rollback: a timeout that struck meanwhile is the failure, whatever came of it. */
+  private void settleFailed(Attempt attempt, Throwable cause) {
+    if (attempt.state() == Attempt.State.CUT) {
+      surroundings.notOurs(attempt.work.delivery());
+      return;
+    }
+    if (attempt.state() == Attempt.State.TIMED_OUT) {
+      cause =
+          new InboxException(
+              ErrorCode.HANDLER_TIMED_OUT,
+              "The attempt took longer than %s, the limit of handler '%s'."
+                  .formatted(attempt.handler.spec().timeout(), attempt.handler.key()),
+              cause);
+    }
+    endings.failed(attempt, cause);
+  }
+
+  private static List<Work> sorted(List<Work> group) {
+    return group.stream()
+        .sorted(
+            Comparator.comparingInt((Work work) -> work.delivery().cell().handler())
+                .thenComparingLong(work -> work.delivery().seq()))
+        .toList();
+  }
+}
