@@ -70,7 +70,8 @@ interface Dialect {
       default ->
           throw new ConfigurationException(
               ErrorCode.DATABASE_UNSUPPORTED,
-              "The database is '%s'. Supported are PostgreSQL 14 and later, MariaDB 10.6 and later, and H2 2.2 and later."
+              ("The database is '%s'. Supported are PostgreSQL 14 and later, MariaDB 10.6 and"
+                      + " later, and H2 2.2 and later.")
                   .formatted(product));
     };
   }
