@@ -26,6 +26,7 @@ public final class Channel {
     return new ChannelBuilder(name);
   }
 
+  /** What {@code accept} calls it; unique within its inbox. */
   public String name() {
     return spec.name();
   }

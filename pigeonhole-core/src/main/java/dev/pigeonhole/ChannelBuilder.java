@@ -29,7 +29,10 @@ public final class ChannelBuilder {
     return this;
   }
 
-  /** What happens to a known id with other content. Default {@link OnConflict#KEEP}. */
+  /**
+   * What happens to a known id with other content. Default {@link OnConflict#KEEP}; types with a
+   * business key go by {@link OnConflict#REPEAT} whatever is said here.
+   */
   public ChannelBuilder onConflict(OnConflict policy) {
     this.onConflict = policy;
     return this;

@@ -21,11 +21,13 @@ public final class ConfigurationException extends InboxException {
 
   private final transient List<Problem> problems;
 
+  /** With every problem, at least one; the first one's code stands for all. */
   public ConfigurationException(List<Problem> problems) {
     super(problems.get(0).code(), describe(problems));
     this.problems = List.copyOf(problems);
   }
 
+  /** With a single problem. */
   public ConfigurationException(ErrorCode code, String text) {
     this(List.of(new Problem(code, text)));
   }

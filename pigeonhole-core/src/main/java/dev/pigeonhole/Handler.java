@@ -6,5 +6,6 @@ package dev.pigeonhole;
  */
 @FunctionalInterface
 public interface Handler<T> {
+  /** Returning completes the delivery; throwing fails the attempt. */
   void handle(T payload) throws Exception;
 }

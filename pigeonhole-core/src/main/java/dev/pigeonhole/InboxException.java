@@ -8,10 +8,12 @@ public class InboxException extends RuntimeException {
 
   private final ErrorCode code;
 
+  /** The code is put in front of the message. */
   public InboxException(ErrorCode code, String message) {
     this(code, message, null);
   }
 
+  /** The code is put in front of the message. */
   public InboxException(ErrorCode code, String message, @Nullable Throwable cause) {
     super(code.text() + ": " + message, cause);
     this.code = code;

@@ -110,6 +110,7 @@ public final class Message {
     return new Message(builder);
   }
 
+  /** The identity within its source; null is rejected unless the type has a business key. */
   public @Nullable String id() {
     return id;
   }
@@ -124,30 +125,37 @@ public final class Message {
     return Optional.ofNullable(type);
   }
 
+  /** The media type of an encoded message; otherwise the codec tells. */
   public Optional<String> contentType() {
     return Optional.ofNullable(contentType);
   }
 
+  /** Where the id is unique; empty stands for the channel's name. */
   public Optional<String> source() {
     return Optional.ofNullable(source);
   }
 
+  /** What travels beside the payload. */
   public Headers headers() {
     return headers;
   }
 
+  /** What {@link #orderedBy} was given; empty leaves it to the type's selector. */
   public Optional<String> orderingKey() {
     return Optional.ofNullable(orderingKey);
   }
 
+  /** What {@link #notBefore(Instant)} was given. */
   public Optional<Instant> notBefore() {
     return Optional.ofNullable(notBefore);
   }
 
+  /** What {@link #occurredAt(Instant)} was given. */
   public Optional<Instant> occurredAt() {
     return Optional.ofNullable(occurredAt);
   }
 
+  /** How it came in, shown to people. */
   public String transport() {
     return transport;
   }

@@ -4,7 +4,7 @@ package dev.pigeonhole;
 public enum OnConflict {
   /** The second copy is kept in {@code conflict} for an operator, never delivered. The default. */
   KEEP,
-  /** Contents are not compared: the identity alone decides. The default with a business key. */
+  /** Contents are not compared: the identity alone decides. Always so with a business key. */
   REPEAT,
   /** The caller gets {@link Acceptance.Conflict}; nothing is stored. */
   REJECT

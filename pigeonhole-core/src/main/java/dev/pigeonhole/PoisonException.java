@@ -6,10 +6,12 @@ import org.jspecify.annotations.Nullable;
 public class PoisonException extends InboxException {
   private static final long serialVersionUID = 1L;
 
+  /** With what an operator should read. */
   public PoisonException(String message) {
     this(message, null);
   }
 
+  /** With what an operator should read, and the failure that told. */
   public PoisonException(String message, @Nullable Throwable cause) {
     super(ErrorCode.HANDLER_POISONED, message, cause);
   }

@@ -16,6 +16,7 @@ public interface Received<T> {
   /** The logical type name it was stored under. */
   String type();
 
+  /** What travelled beside the payload; values come back as what they were. */
   Headers headers();
 
   /** The key this delivery was created under: the handler's own, or a former one. */
@@ -27,8 +28,10 @@ public interface Received<T> {
   /** Why the attempt before this one failed. */
   Optional<Failure> previousFailure();
 
+  /** When the message was accepted, the first time if there were several. */
   Instant receivedAt();
 
+  /** When the producer says it happened; never used to decide anything. */
   Optional<Instant> occurredAt();
 
   /** The ordering key, if the message has one. */

@@ -7,5 +7,6 @@ package dev.pigeonhole;
  */
 @FunctionalInterface
 public interface TransactionalHandler<T> {
+  /** Returning commits writes and receipt; throwing rolls back and fails the attempt. */
   void handle(T payload, HandlerTransaction<T> tx) throws Exception;
 }

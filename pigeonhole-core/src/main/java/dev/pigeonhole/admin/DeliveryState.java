@@ -10,6 +10,8 @@ public enum DeliveryState {
   BLOCKED,
   /** Waits because no living node knows its handler key. */
   HELD,
+  /** Its handler has finished the message: the receipt is there. */
   COMPLETED,
+  /** Not tried again until an operator acts. */
   POISONED
 }

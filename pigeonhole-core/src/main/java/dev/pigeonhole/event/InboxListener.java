@@ -11,6 +11,7 @@ import java.util.function.Consumer;
 @FunctionalInterface
 public interface InboxListener {
 
+  /** Called once for each event, by whichever thread caused it. */
   void on(InboxEvent event);
 
   /** A listener put together from lambdas. */
@@ -34,38 +35,47 @@ public interface InboxListener {
       this.parts = parts;
     }
 
+    /** New messages; not told again for repeats. */
     public Choice onAccepted(Consumer<? super InboxEvent.Accepted> action) {
       return with(InboxEvent.Accepted.class, action);
     }
 
+    /** Known messages that arrived again. */
     public Choice onRepeat(Consumer<? super InboxEvent.Repeated> action) {
       return with(InboxEvent.Repeated.class, action);
     }
 
+    /** Known identities that arrived with other content, kept or rejected. */
     public Choice onConflict(Consumer<? super InboxEvent.Conflicted> action) {
       return with(InboxEvent.Conflicted.class, action);
     }
 
+    /** Messages that were refused and are not stored. */
     public Choice onRejected(Consumer<? super InboxEvent.Rejected> action) {
       return with(InboxEvent.Rejected.class, action);
     }
 
+    /** Receipts: one for each handler that has finished a message. */
     public Choice onCompleted(Consumer<? super InboxEvent.Completed> action) {
       return with(InboxEvent.Completed.class, action);
     }
 
+    /** Attempts that failed and will be repeated; the last one is told as poisoned. */
     public Choice onFailed(Consumer<? super InboxEvent.Failed> action) {
       return with(InboxEvent.Failed.class, action);
     }
 
+    /** Deliveries that wait for an operator. */
     public Choice onPoisoned(Consumer<? super InboxEvent.Poisoned> action) {
       return with(InboxEvent.Poisoned.class, action);
     }
 
+    /** Failures of direct channels, which nobody repeats. */
     public Choice onDirectFailed(Consumer<? super InboxEvent.DirectFailed> action) {
       return with(InboxEvent.DirectFailed.class, action);
     }
 
+    /** Attempts cut by a shutdown. */
     public Choice onReleased(Consumer<? super InboxEvent.Released> action) {
       return with(InboxEvent.Released.class, action);
     }

@@ -29,9 +29,9 @@ final class BoundedOutput extends ByteArrayOutputStream {
     if (more > limit - count) {
       throw new CodecException(
           ErrorCode.PAYLOAD_TOO_LARGE,
-          "The payload is more than %d bytes of JSON. Raise the limit with .maxLength(…) and that of"
-                  .formatted(limit)
-              + " the inbox, or store the content elsewhere and send a reference.",
+          ("The payload is more than %d bytes of JSON. Raise the limit with .maxLength(…) and that"
+                  + " of the inbox, or store the content elsewhere and send a reference.")
+              .formatted(limit),
           null);
     }
   }

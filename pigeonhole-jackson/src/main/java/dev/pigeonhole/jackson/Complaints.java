@@ -77,7 +77,8 @@ final class Complaints {
   static CodecException classUnreadable(
       Class<?> type, String broken, Place place, Throwable cause) {
     return undecodable(
-        "%s cannot be read from JSON: %s has no constructor for it, or its Jackson module is missing%s."
+        ("%s cannot be read from JSON: %s has no constructor for it, or its Jackson module is"
+                + " missing%s.")
             .formatted(type.getTypeName(), broken, place),
         cause);
   }

@@ -37,7 +37,8 @@ final class JsonText {
     if (!JSON.matcher(parts[0].strip().toLowerCase(Locale.ROOT)).matches()) {
       throw new CodecException(
           ErrorCode.PAYLOAD_TYPE_REFUSED,
-          "Content of type '%s' is not JSON. Send application/json, or give the inbox a codec for it."
+          ("Content of type '%s' is not JSON. Send application/json, or give the inbox a codec"
+                  + " for it.")
               .formatted(Shown.escaped(contentType)),
           null);
     }

@@ -109,10 +109,12 @@ public final class TestInbox implements AutoCloseable {
     return built;
   }
 
+  /** What {@link #advance} moves. */
   public TestClock clock() {
     return clock;
   }
 
+  /** What the inbox is built on; give it to {@link #on} for another node. */
   public InboxStore store() {
     return store;
   }

@@ -44,11 +44,11 @@ import org.slf4j.LoggerFactory;
  * <p>What this process accepts is handed over without a read, if it is for a cell that has caught
  * up. Ordered rows never are: an accept on another node may have come first.
  */
-public final class Dispatcher {
+final class Dispatcher {
   private static final Logger LOG = LoggerFactory.getLogger(Dispatcher.class);
 
   /** What the dispatcher is told about its inbox. */
-  public record Settings(int batchSize, int maxCrashes, Duration pollMin, Duration pollMax) {}
+  record Settings(int batchSize, int maxCrashes, Duration pollMin, Duration pollMax) {}
 
   private final Deliveries store;
   private final Settler settler;
@@ -585,9 +585,6 @@ public final class Dispatcher {
   }
 
   // ---- hand-over of local accepts
-
-  /** A message that this process has just accepted. */
-  public record HandOver(Delivery row, StoredMessage message) {}
 
   void handOver(long ticket, Collection<HandOver> accepted) {
     boolean any = false;

@@ -215,7 +215,7 @@ public final class Engine {
     return open.takeTicket();
   }
 
-  public void handOver(long ticket, Collection<Dispatcher.HandOver> accepted) {
+  public void handOver(long ticket, Collection<HandOver> accepted) {
     dispatcher.post(() -> dispatcher.handOver(ticket, accepted));
   }
 

@@ -6,20 +6,32 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Types;
 import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** How one kind of database spells what the others spell differently. Has no state. */
+/**
+ * How one kind of database spells what the others spell differently; standard SQL where there is a
+ * body. Has no state.
+ */
 interface Dialect {
 
   /** The folder of its schema scripts. */
   String name();
 
-  char quote();
+  /** What stands around a name. */
+  default char quote() {
+    return '"';
+  }
 
   /** The schema that unqualified names mean on this connection. */
-  @Nullable String currentSchema(Connection connection) throws SQLException;
+  default @Nullable String currentSchema(Connection connection) throws SQLException {
+    return connection.getSchema();
+  }
 
   /** The database's clock, as an expression. */
   String now();
@@ -36,9 +48,21 @@ interface Dialect {
   /** The next value of a sequence, as an expression. */
   String nextValue(String sequence);
 
-  void bind(PreparedStatement statement, int index, @Nullable Instant time) throws SQLException;
+  /** Binds a time, cut to what every database can keep. */
+  default void bind(PreparedStatement statement, int index, @Nullable Instant time)
+      throws SQLException {
+    if (time == null) {
+      statement.setNull(index, Types.TIMESTAMP_WITH_TIMEZONE);
+    } else {
+      statement.setObject(index, time.truncatedTo(ChronoUnit.MICROS).atOffset(ZoneOffset.UTC));
+    }
+  }
 
-  @Nullable Instant read(ResultSet result, int index) throws SQLException;
+  /** Reads a time that {@link #bind} or {@link #now} has written. */
+  default @Nullable Instant read(ResultSet result, int index) throws SQLException {
+    OffsetDateTime time = result.getObject(index, OffsetDateTime.class);
+    return time == null ? null : time.toInstant();
+  }
 
   /** Makes an insert answer these columns of the rows it has added. */
   String returning(String insert, String columns);
@@ -57,6 +81,7 @@ interface Dialect {
     return quote() + role + quote();
   }
 
+  /** What went wrong, told by SQLState or vendor code. */
   Fault fault(SQLException e);
 
   /** The hot statements, each in the form that is fastest here. */
@@ -70,7 +95,8 @@ interface Dialect {
       default ->
           throw new ConfigurationException(
               ErrorCode.DATABASE_UNSUPPORTED,
-              "The database is '%s'. Supported are PostgreSQL 14 and later, MariaDB 10.6 and later, and H2 2.2 and later."
+              ("The database is '%s'. Supported are PostgreSQL 14 and later, MariaDB 10.6 and"
+                      + " later, and H2 2.2 and later.")
                   .formatted(product));
     };
   }

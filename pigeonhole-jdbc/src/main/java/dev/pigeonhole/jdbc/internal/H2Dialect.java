@@ -1,16 +1,9 @@
 package dev.pigeonhole.jdbc.internal;
 
-import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Types;
 import java.time.Instant;
-import java.time.OffsetDateTime;
-import java.time.ZoneOffset;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /** H2 2.2 and later, embedded or as a server. */
 final class H2Dialect implements Dialect {
@@ -21,16 +14,6 @@ final class H2Dialect implements Dialect {
   @Override
   public String name() {
     return "h2";
-  }
-
-  @Override
-  public char quote() {
-    return '"';
-  }
-
-  @Override
-  public @Nullable String currentSchema(Connection connection) throws SQLException {
-    return connection.getSchema();
   }
 
   @Override
@@ -56,22 +39,6 @@ final class H2Dialect implements Dialect {
   @Override
   public String nextValue(String sequence) {
     return "NEXT VALUE FOR " + sequence;
-  }
-
-  @Override
-  public void bind(PreparedStatement statement, int index, @Nullable Instant time)
-      throws SQLException {
-    if (time == null) {
-      statement.setNull(index, Types.TIMESTAMP_WITH_TIMEZONE);
-    } else {
-      statement.setObject(index, time.truncatedTo(ChronoUnit.MICROS).atOffset(ZoneOffset.UTC));
-    }
-  }
-
-  @Override
-  public @Nullable Instant read(ResultSet result, int index) throws SQLException {
-    OffsetDateTime time = result.getObject(index, OffsetDateTime.class);
-    return time == null ? null : time.toInstant();
   }
 
   @Override

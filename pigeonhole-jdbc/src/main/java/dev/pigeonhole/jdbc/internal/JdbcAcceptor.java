@@ -50,7 +50,9 @@ final class JdbcAcceptor implements Acceptor {
         throw new StoreException(
             Kind.PERMANENT,
             ErrorCode.TX_REQUIRED,
-            "The connection is in autocommit mode. Call setAutoCommit(false) first, so that the message is accepted together with your own writes, or accept without a connection.",
+            "The connection is in autocommit mode. Call setAutoCommit(false) first, so that the"
+                + " message is accepted together with your own writes, or accept without a"
+                + " connection.",
             null);
       }
       if (batch.isEmpty()) {

@@ -74,14 +74,16 @@ final class JdbcMaintenance implements Maintenance {
       problems.add(
           new Problem(
               ErrorCode.INBOX_TAKEN,
-              "These tables belong to inbox '%s', and this is inbox '%s'. Give each inbox its own schema or prefix."
+              ("These tables belong to inbox '%s', and this is inbox '%s'. Give each inbox its"
+                      + " own schema or prefix.")
                   .formatted(owner.name(), settings.inbox())));
     }
     if (owner.lanes() != settings.lanes()) {
       problems.add(
           new Problem(
               ErrorCode.LANES_DIFFER,
-              "The inbox was created with %d lanes and is now configured with %d. The number is part of the stored data: set lanes(%d)."
+              ("The inbox was created with %d lanes and is now configured with %d. The number is"
+                      + " part of the stored data: set lanes(%d).")
                   .formatted(owner.lanes(), settings.lanes(), owner.lanes())));
     }
     return problems;

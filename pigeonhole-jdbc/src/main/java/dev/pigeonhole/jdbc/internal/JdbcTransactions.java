@@ -105,7 +105,8 @@ final class JdbcTransactions implements Transactions {
           delivery,
           new InboxException(
               ErrorCode.TX_SQL_ERROR_SWALLOWED,
-              "The handler went on after an error of the database. Its transaction cannot be trusted any more, so let the exception through: "
+              "The handler went on after an error of the database. Its transaction cannot be"
+                  + " trusted any more, so let the exception through: "
                   + Errors.describe(error),
               error));
     }
@@ -116,6 +117,7 @@ final class JdbcTransactions implements Transactions {
         delivery,
         new InboxException(
             ErrorCode.TX_LOST,
-            "The transaction that the handler ended in is not the one it began in: something committed or rolled it back, such as DDL in a procedure."));
+            "The transaction that the handler ended in is not the one it began in: something"
+                + " committed or rolled it back, such as DDL in a procedure."));
   }
 }

@@ -3,17 +3,13 @@ package dev.pigeonhole.jdbc.internal;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.store.Ahead;
 import dev.pigeonhole.store.AheadRead;
-import dev.pigeonhole.store.CellLimit;
 import dev.pigeonhole.store.Delivery;
-import dev.pigeonhole.store.DueRead;
 import dev.pigeonhole.store.NewMessage;
-import dev.pigeonhole.store.Range;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -155,35 +151,6 @@ final class MariaDbStatements implements Statements {
   }
 
   @Override
-  public <T> List<T> guarded(
-      Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)
-      throws SQLException {
-    return session.query(statement, bind, mapper);
-  }
-
-  @Override
-  public <T> List<T> bySeqs(
-      Session session, String template, Collection<Long> seqs, Session.Mapper<T> mapper)
-      throws SQLException {
-    return session.query(
-        session.sql(template).replace(":seqs", "IN (" + Lists.numbers(seqs) + ")"),
-        params -> {},
-        mapper);
-  }
-
-  @Override
-  public boolean completesInOneStatement() {
-    return false;
-  }
-
-  @Override
-  public Set<Delivery> complete(Session session, List<Delivery> deliveries) throws SQLException {
-    Set<Delivery> taken = take(session, deliveries);
-    new Settling(this).receipts(session, List.copyOf(taken));
-    return taken;
-  }
-
-  @Override
   public Set<Delivery> take(Session session, List<Delivery> deliveries) throws SQLException {
     Named named = new Named(deliveries);
     for (boolean late : new boolean[] {false, true}) {
@@ -236,16 +203,6 @@ final class MariaDbStatements implements Statements {
                         each.getKey().get(2),
                         Lists.numbers(each.getValue())))
         .collect(Collectors.joining(" OR ", "(", ")"));
-  }
-
-  @Override
-  public List<Delivery> fresh(Session session, List<Range> ranges) throws SQLException {
-    return UnionReads.fresh(session, ranges);
-  }
-
-  @Override
-  public DueRead due(Session session, List<CellLimit> cells) throws SQLException {
-    return UnionReads.due(session, cells);
   }
 
   @Override

@@ -1,16 +1,9 @@
 package dev.pigeonhole.jdbc.internal;
 
-import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Types;
 import java.time.Instant;
-import java.time.OffsetDateTime;
-import java.time.ZoneOffset;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /** PostgreSQL 14 and later. */
 final class PostgresDialect implements Dialect {
@@ -18,16 +11,6 @@ final class PostgresDialect implements Dialect {
   @Override
   public String name() {
     return "postgresql";
-  }
-
-  @Override
-  public char quote() {
-    return '"';
-  }
-
-  @Override
-  public @Nullable String currentSchema(Connection connection) throws SQLException {
-    return connection.getSchema();
   }
 
   @Override
@@ -53,22 +36,6 @@ final class PostgresDialect implements Dialect {
   @Override
   public String nextValue(String sequence) {
     return "nextval('" + sequence + "')";
-  }
-
-  @Override
-  public void bind(PreparedStatement statement, int index, @Nullable Instant time)
-      throws SQLException {
-    if (time == null) {
-      statement.setNull(index, Types.TIMESTAMP_WITH_TIMEZONE);
-    } else {
-      statement.setObject(index, time.truncatedTo(ChronoUnit.MICROS).atOffset(ZoneOffset.UTC));
-    }
-  }
-
-  @Override
-  public @Nullable Instant read(ResultSet result, int index) throws SQLException {
-    OffsetDateTime time = result.getObject(index, OffsetDateTime.class);
-    return time == null ? null : time.toInstant();
   }
 
   @Override

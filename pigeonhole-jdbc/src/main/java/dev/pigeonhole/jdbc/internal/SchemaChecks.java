@@ -60,7 +60,8 @@ final class SchemaChecks {
       findings.problemIf(
           !found,
           ErrorCode.SCHEMA_INDEX,
-          "Table %s has lost its %sindex on (%s); without it statements lock or read the whole table. Create it again as in Schema.ofDefaults().sql(\"%s\")."
+          ("Table %s has lost its %sindex on (%s); without it statements lock or read the whole"
+                  + " table. Create it again as in Schema.ofDefaults().sql(\"%s\").")
               .formatted(
                   session.tables.plain(index.table()),
                   index.unique() ? "unique " : "",
@@ -77,7 +78,8 @@ final class SchemaChecks {
     if (applied.isEmpty()) {
       findings.problem(
           ErrorCode.SCHEMA_VERSION,
-          "There are no tables %s… in %s. Call Schema.migrate(dataSource) once with a role that may create tables, or run the output of Schema.ofDefaults().sql(\"%s\")."
+          ("There are no tables %s… in %s. Call Schema.migrate(dataSource) once with a role that"
+                  + " may create tables, or run the output of Schema.ofDefaults().sql(\"%s\").")
               .formatted(
                   session.tables.plain(""), session.tables.schema(), session.dialect.name()));
       return false;
@@ -87,9 +89,11 @@ final class SchemaChecks {
       findings.problem(
           ErrorCode.SCHEMA_VERSION,
           highest < newest
-              ? "The tables have version %d and this library needs %d. Call Schema.migrate(dataSource)."
+              ? ("The tables have version %d and this library needs %d. Call"
+                      + " Schema.migrate(dataSource).")
                   .formatted(highest, newest)
-              : "The tables have version %d, and this library only knows %d. Use the newer library that made them."
+              : ("The tables have version %d, and this library only knows %d. Use the newer"
+                      + " library that made them.")
                   .formatted(highest, newest));
       return false;
     }
@@ -172,12 +176,14 @@ final class SchemaChecks {
           } else if (type.startsWith("varbinary") && !comparesBytes(type, is)) {
             findings.problem(
                 ErrorCode.SCHEMA_COLLATION,
-                "Column %s of table %s is %s and must be %s: otherwise different ids are the same, or are cut. Change it back."
+                ("Column %s of table %s is %s and must be %s: otherwise different ids are the"
+                        + " same, or are cut. Change it back.")
                     .formatted(column, name, is, type));
           } else if (type.equals("varchar") && !is.startsWith("character varying(")) {
             findings.problem(
                 ErrorCode.SCHEMA_COLLATION,
-                "Column %s of table %s is %s and must be CHARACTER VARYING, which tells upper case from lower case. Create the tables without IGNORECASE."
+                ("Column %s of table %s is %s and must be CHARACTER VARYING, which tells upper"
+                        + " case from lower case. Create the tables without IGNORECASE.")
                     .formatted(column, name, is));
           }
         });
@@ -217,7 +223,9 @@ final class SchemaChecks {
             findings.problemIf(
                 type.contains("COLLATE") && !bytewise.contains(column),
                 ErrorCode.SCHEMA_COLLATION,
-                "Column %s of table %s has lost its collation \"C\", so different ids may be the same. Change it back: ALTER TABLE … ALTER COLUMN %s TYPE text COLLATE \"C\"."
+                ("Column %s of table %s has lost its collation \"C\", so different ids may be"
+                        + " the same. Change it back: ALTER TABLE … ALTER COLUMN %s TYPE text"
+                        + " COLLATE \"C\".")
                     .formatted(column, name, column)));
   }
 

@@ -63,7 +63,8 @@ final class ServerChecks {
     findings.problemIf(
         readOnly,
         ErrorCode.DATABASE_READ_ONLY,
-        "The connection is read-only: a replica, or a read-only pool. Point the data source to the primary.");
+        "The connection is read-only: a replica, or a read-only pool. Point the data source to"
+            + " the primary.");
   }
 
   private static void mariaDb(Session session, StoreSettings settings, Findings findings)
@@ -83,16 +84,19 @@ final class ServerChecks {
     findings.problemIf(
         !value(session, "@@innodb_flush_log_at_trx_commit").equals("1"),
         ErrorCode.DATABASE_NOT_DURABLE,
-        "innodb_flush_log_at_trx_commit is not 1, so a crash of the server loses messages that were accepted. Set it to 1.");
+        "innodb_flush_log_at_trx_commit is not 1, so a crash of the server loses messages that"
+            + " were accepted. Set it to 1.");
     if (!value(session, "@@log_bin").equals("0")) {
       findings.problemIf(
           !value(session, "@@sync_binlog").equals("1"),
           ErrorCode.DATABASE_NOT_DURABLE,
-          "The binary log is on and sync_binlog is not 1, so a crash can undo what was confirmed. Set it to 1.");
+          "The binary log is on and sync_binlog is not 1, so a crash can undo what was"
+              + " confirmed. Set it to 1.");
       findings.problemIf(
           value(session, "@@binlog_format").equals("statement"),
           ErrorCode.BINLOG_STATEMENT,
-          "binlog_format is STATEMENT, which does not fit READ COMMITTED and SKIP LOCKED. Set it to ROW or MIXED.");
+          "binlog_format is STATEMENT, which does not fit READ COMMITTED and SKIP LOCKED. Set"
+              + " it to ROW or MIXED.");
     }
     readOnly(!value(session, "@@read_only").equals("0"), findings);
     long packet = Long.parseLong(value(session, "@@max_allowed_packet"));
@@ -100,12 +104,14 @@ final class ServerChecks {
     findings.problemIf(
         packet < needed,
         ErrorCode.PACKET_TOO_SMALL,
-        "max_allowed_packet is %d, and a payload of %d bytes may need %d. Raise it, or lower maxPayload."
+        ("max_allowed_packet is %d, and a payload of %d bytes may need %d. Raise it, or lower"
+                + " maxPayload.")
             .formatted(packet, settings.maxPayload(), needed));
     if (!value(session, "@@sql_mode").contains("strict")) {
       findings.warning(
           ErrorCode.SQL_MODE,
-          "sql_mode is not strict. The inbox is for itself, but your own tables cut what is too long, silently.");
+          "sql_mode is not strict. The inbox is for itself, but your own tables cut what is too"
+              + " long, silently.");
     }
   }
 
@@ -129,7 +135,8 @@ final class ServerChecks {
       findings.problemIf(
           !collation.toLowerCase(Locale.ROOT).startsWith("off"),
           ErrorCode.SCHEMA_COLLATION,
-          "The database compares text by the collation %s, so different ids may be the same. Create it without one."
+          ("The database compares text by the collation %s, so different ids may be the same."
+                  + " Create it without one.")
               .formatted(collation));
     }
   }
@@ -141,14 +148,16 @@ final class ServerChecks {
     } catch (SQLException e) {
       findings.problem(
           ErrorCode.DATABASE_NOT_DURABLE,
-          "WRITE_DELAY cannot be set to 0, so a killed process loses messages that were accepted. Add ;WRITE_DELAY=0 to the URL: "
+          "WRITE_DELAY cannot be set to 0, so a killed process loses messages that were"
+              + " accepted. Add ;WRITE_DELAY=0 to the URL: "
               + e.getMessage());
       return;
     }
     findings.problemIf(
         !flushesAtCommit(session),
         ErrorCode.DATABASE_NOT_DURABLE,
-        "WRITE_DELAY does not stay 0, so a killed process loses messages that were accepted. Add ;WRITE_DELAY=0 to the URL.");
+        "WRITE_DELAY does not stay 0, so a killed process loses messages that were accepted."
+            + " Add ;WRITE_DELAY=0 to the URL.");
   }
 
   /** The stored setting and the one in use have a row each. */

@@ -53,7 +53,8 @@ final class StartupChecks {
     findings.problemIf(
         size.isPresent() && size.getAsInt() < needed,
         ErrorCode.POOL_TOO_SMALL,
-        "The pool has %d connections and the inbox may hold %d at once: %d for handlers and settling%s. Enlarge the pool, or lower the concurrency."
+        ("The pool has %d connections and the inbox may hold %d at once: %d for handlers and"
+                + " settling%s. Enlarge the pool, or lower the concurrency.")
             .formatted(
                 size.orElse(0),
                 needed,
@@ -84,7 +85,8 @@ final class StartupChecks {
     if (skew.compareTo(TOLERATED_SKEW) > 0) {
       findings.warning(
           ErrorCode.DATABASE_CLOCK,
-          "The clocks of this host and of the database differ by %d s. Due times follow the database."
+          ("The clocks of this host and of the database differ by %d s. Due times follow the"
+                  + " database.")
               .formatted(skew.toSeconds()));
     }
   }

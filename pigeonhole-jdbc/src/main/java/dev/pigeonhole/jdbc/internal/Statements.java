@@ -15,7 +15,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** The statements whose shape decides speed and safety, one implementation per database. */
+/**
+ * The statements whose shape decides speed and safety, one implementation per database. Where there
+ * is a body here it is the plain form, for databases that have no faster one.
+ */
 interface Statements {
 
   /**
@@ -54,23 +57,36 @@ interface Statements {
   List<Known> lock(Session session, List<MessageRef> identities) throws SQLException;
 
   /** Runs a statement that looks rows up by key, protected against a stale plan if need be. */
-  <T> List<T> guarded(
+  default <T> List<T> guarded(
       Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)
-      throws SQLException;
+      throws SQLException {
+    return session.query(statement, bind, mapper);
+  }
 
   /**
    * Looks rows up by these numbers: {@code :seqs} in the template becomes the comparison that
    * follows a column.
    */
-  <T> List<T> bySeqs(
+  default <T> List<T> bySeqs(
       Session session, String template, Collection<Long> seqs, Session.Mapper<T> mapper)
-      throws SQLException;
+      throws SQLException {
+    return session.query(
+        session.sql(template).replace(":seqs", "IN (" + Lists.numbers(seqs) + ")"),
+        params -> {},
+        mapper);
+  }
 
   /** Whether {@link #complete} is one statement that may commit itself. */
-  boolean completesInOneStatement();
+  default boolean completesInOneStatement() {
+    return false;
+  }
 
   /** Removes open rows at their versions and leaves receipts; answers which were there. */
-  Set<Delivery> complete(Session session, List<Delivery> deliveries) throws SQLException;
+  default Set<Delivery> complete(Session session, List<Delivery> deliveries) throws SQLException {
+    Set<Delivery> taken = take(session, deliveries);
+    new Settling(this).receipts(session, List.copyOf(taken));
+    return taken;
+  }
 
   /** Removes open rows at their versions; answers which were there. */
   Set<Delivery> take(Session session, List<Delivery> deliveries) throws SQLException;
@@ -79,10 +95,17 @@ interface Statements {
   Set<Delivery> lock(Session session, List<Delivery> deliveries, boolean skipLocked)
       throws SQLException;
 
-  List<Delivery> fresh(Session session, List<Range> ranges) throws SQLException;
+  /** See {@link dev.pigeonhole.store.Deliveries#fresh}. */
+  default List<Delivery> fresh(Session session, List<Range> ranges) throws SQLException {
+    return UnionReads.fresh(session, ranges);
+  }
 
-  DueRead due(Session session, List<CellLimit> cells) throws SQLException;
+  /** See {@link dev.pigeonhole.store.Deliveries#due}. */
+  default DueRead due(Session session, List<CellLimit> cells) throws SQLException {
+    return UnionReads.due(session, cells);
+  }
 
+  /** See {@link dev.pigeonhole.store.Deliveries#ahead}. */
   AheadRead ahead(Session session, List<Ahead> rows) throws SQLException;
 
   /** Proves at the end of a unit that the transaction is still the one it began with. */

@@ -70,13 +70,15 @@ public final class Tables {
       problems.add(
           new Problem(
               ErrorCode.IDENTIFIER_INVALID,
-              "The %s '%s' is not a plain name. Use letters, digits and underscores, and start with a letter or an underscore."
+              ("The %s '%s' is not a plain name. Use letters, digits and underscores, and start"
+                      + " with a letter or an underscore.")
                   .formatted(what, value)));
     } else if (value.length() > longest) {
       problems.add(
           new Problem(
               ErrorCode.IDENTIFIER_TOO_LONG,
-              "The %s '%s' has %d characters, at most %d are possible: databases cut longer table names silently."
+              ("The %s '%s' has %d characters, at most %d are possible: databases cut longer"
+                      + " table names silently.")
                   .formatted(what, value, value.length(), longest)));
     }
   }

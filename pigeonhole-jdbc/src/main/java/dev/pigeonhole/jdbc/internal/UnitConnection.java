@@ -80,7 +80,8 @@ final class UnitConnection {
         if (args == null) {
           throw refuse(
               ErrorCode.TX_COMMIT_OR_ROLLBACK,
-              "The handler may not roll back; throw an exception, and the inbox rolls back everything.");
+              "The handler may not roll back; throw an exception, and the inbox rolls back"
+                  + " everything.");
         }
         yield forward(target, method, args);
       }
@@ -163,7 +164,8 @@ final class UnitConnection {
       }
       throw new InboxException(
           ErrorCode.TX_LOST,
-          "The transaction of this delivery has ended; its connection cannot be used any more, nor handed to another thread.");
+          "The transaction of this delivery has ended; its connection cannot be used any more,"
+              + " nor handed to another thread.");
     }
     try {
       return wrap(method.invoke(wrapped, args));
