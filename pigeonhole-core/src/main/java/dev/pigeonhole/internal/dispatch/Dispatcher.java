@@ -92,6 +92,7 @@ public final class Dispatcher {
   private volatile boolean quiet;
   private volatile boolean stopped;
   private @Nullable Delivery alone;
+  private long aloneSince;
   private long quietSince;
   private long quietAgain = System.nanoTime();
 
@@ -619,6 +620,10 @@ public final class Dispatcher {
     if (!quiet && !suspects.isEmpty() && System.nanoTime() - quietAgain >= 0) {
       quiet = true;
     }
+    if (alone != null && quiet && System.nanoTime() - aloneSince > QUIET_AT_MOST) {
+      alone = null; // it takes its time, and has not taken the process with it
+      goOn();
+    }
     if (!quiet || alone != null) {
       return;
     }
@@ -634,6 +639,7 @@ public final class Dispatcher {
       return;
     }
     Delivery row = suspects.remove(ThreadLocalRandom.current().nextInt(suspects.size()));
+    aloneSince = System.nanoTime();
     if (row.crashes() >= settings.maxCrashes()) {
       alone = row;
       LOG.warn("Delivery {} took its process with it {} times and is poisoned", row, row.crashes());
@@ -666,12 +672,16 @@ public final class Dispatcher {
     if (quietSince == 0) {
       quietSince = now;
     } else if (now - quietSince > QUIET_AT_MOST) {
-      quietSince = 0;
-      quietAgain = now + QUIET_AT_MOST;
-      quiet = false;
-      load();
-      distinctLines.forEach(HandlerLine::wakeWorkers);
+      goOn();
     }
+  }
+
+  private void goOn() {
+    quietSince = 0;
+    quietAgain = System.nanoTime() + QUIET_AT_MOST;
+    quiet = false;
+    load();
+    distinctLines.forEach(HandlerLine::wakeWorkers);
   }
 
   // ---- what came of it
