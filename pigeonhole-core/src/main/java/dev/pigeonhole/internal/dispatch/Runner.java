@@ -135,6 +135,7 @@ final class Runner {
     }
     Throwable thrown = null;
     try {
+      startClock(line, attempt);
       CrashPoints.reach("run.before-handler");
       MessageHandler<Object> plain = line.handler.spec().plain();
       if (plain != null && decode(attempt)) {
@@ -151,11 +152,16 @@ final class Runner {
     Attempt attempt = new Attempt(work, line.handler, stopping);
     running.add(attempt);
     surroundings.begun(work.delivery());
+    return attempt;
+  }
+
+  /** The time of an attempt is the handler's own: waiting for the store does not count. */
+  private void startClock(HandlerLine line, Attempt attempt) {
+    attempt.started();
     Duration timeout = line.handler.spec().timeout();
     if (timeout != null) {
       timeouts.watch(attempt, timeout, () -> timedOut(line, attempt, timeout));
     }
-    return attempt;
   }
 
   private void abandon(Attempt attempt) {
@@ -253,7 +259,7 @@ final class Runner {
       Set<Delivery> done =
           store.run(
               group.stream().map(Work::delivery).toList(),
-              (delivery, connection) -> invoke(line.handler, attempts, delivery, connection));
+              (delivery, connection) -> invoke(line, attempts, delivery, connection));
       for (Work work : group) {
         Attempt attempt = release(line, attempts, work);
         if (done.contains(work.delivery())) {
@@ -319,17 +325,19 @@ final class Runner {
   }
 
   private void invoke(
-      BoundHandler handler,
-      Map<Delivery, Attempt> attempts,
-      Delivery delivery,
-      Connection connection)
+      HandlerLine line, Map<Delivery, Attempt> attempts, Delivery delivery, Connection connection)
       throws Exception {
+    BoundHandler handler = line.handler;
     Attempt attempt = attempts.get(delivery);
     TransactionalHandler<Object> body = handler.spec().transactional();
     if (attempt == null || body == null) {
       throw new IllegalStateException("a delivery was run that nobody asked for");
     }
     attempt.using(connection);
+    if (attempt.state() == Attempt.State.CUT) {
+      throw new IllegalStateException("the inbox stopped while the attempt waited for the store");
+    }
+    startClock(line, attempt);
     CrashPoints.reach("run.before-handler");
     if (decode(attempt)) {
       body.handle(attempt.payload(), new Transaction(connection, attempt));
