@@ -40,7 +40,8 @@ public interface Deliveries {
 
   /**
    * Marks rows with an incarnation before they are dispatched, without touching version or
-   * counters. Answers those that no longer exist at their version.
+   * counters. Answers those that no longer exist at their version, or that somebody else is working
+   * on in a transaction; it never waits for one.
    *
    * @param lone whether each runs alone in its process, which counts one crash until it is settled
    */

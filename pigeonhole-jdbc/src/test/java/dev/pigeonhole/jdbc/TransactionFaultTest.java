@@ -179,6 +179,29 @@ public class TransactionFaultTest {
 
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void markingWaitsForNoUnitThatStillRunsElsewhere(TestDatabase database) throws Exception {
+    Rig rig = Rig.on(database);
+    rig.accept(rig.message("held", rig.a));
+    rig.accept(rig.message("free", rig.a));
+    List<Delivery> both = rig.open(rig.a, 10);
+    Delivery held = both.get(0);
+    AtomicReference<Set<Delivery>> notMarked = new AtomicReference<>();
+    long began = System.nanoTime();
+    transactions(rig)
+        .run(
+            List.of(held),
+            (row, connection) ->
+                notMarked.set(
+                    CompletableFuture.supplyAsync(
+                            () -> rig.store.deliveries().mark(both, 7, false))
+                        .get(30, TimeUnit.SECONDS)));
+
+    assertThat(notMarked.get()).containsExactly(held);
+    assertThat(TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - began)).isLessThan(4);
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
   void theConnectionIsDeadAfterTheUnit(TestDatabase database) throws Exception {
     Rig rig = Rig.on(database);
     rig.accept(rig.message("m", rig.a));

@@ -9,12 +9,14 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.Channel;
+import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.Received;
 import dev.pigeonhole.RetryLaterException;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.store.StoreException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +24,8 @@ import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -292,6 +296,61 @@ class OrderBehaviourTest {
     assertThat(done).hasSize(7);
     assertThat(done.values()).allSatisfy(numbers -> assertThat(numbers).isSorted());
     assertThat(done.values().stream().mapToInt(List::size).sum()).isEqualTo(600);
+  }
+
+  @Test
+  void b64_lateNewsOfAHeadDoesNotStartItsFollowerTwice() throws Exception {
+    HookedStore hooked = new HookedStore(MemoryStore.create());
+    Gate head = new Gate();
+    Gate follower = new Gate();
+    CountDownLatch settled = new CountDownLatch(1);
+    AtomicBoolean broken = new AtomicBoolean(true);
+    Channel channel =
+        Channel.named("c")
+            .on(String.class)
+            .handleMessage(
+                "h",
+                received -> {
+                  ran.add(received.message().id());
+                  (received.message().id().equals("1") ? head : follower).pass();
+                })
+            .build();
+    TestInbox racing =
+        TestInbox.on(hooked, new TestClock(), channel)
+            .with(it -> it.polling(ofMillis(1), ofMillis(5)).lanes(1));
+    try (racing) {
+      racing.start();
+      racing.receive("c", Message.of("1", "x").orderedBy("k"));
+      head.awaitSomebody();
+      hooked.around(
+          "settle",
+          call -> {
+            Object refused = call.proceed();
+            settled.countDown();
+            return refused;
+          });
+      hooked.around(
+          "ahead",
+          call -> {
+            if (broken.getAndSet(false)) {
+              throw new StoreException(
+                  StoreException.Kind.TRANSIENT, ErrorCode.DATABASE_UNREACHABLE, "cut", null);
+            }
+            // The head is settled after the reader has looked into its mail, and before it asks.
+            head.open();
+            settled.await();
+            return call.proceed();
+          });
+      racing.receive("c", Message.of("2", "x").orderedBy("k"));
+      follower.awaitSomebody();
+      TimeUnit.MILLISECONDS.sleep(300);
+      assertThat(ran).containsExactly("1", "2");
+      follower.open();
+      racing.awaitDrained();
+    } finally {
+      head.open();
+      follower.open();
+    }
   }
 
   @Test

@@ -27,12 +27,12 @@ final class Attempt implements Received<Object> {
   final Work work;
   final BoundHandler handler;
   final Thread thread = Thread.currentThread();
-  final long startedNanos = System.nanoTime();
 
   private final BooleanSupplier stopping;
   private State state = State.RUNNING; // guarded by this
   private boolean left; // guarded by this; the handler has returned, its thread may do other work
   private @Nullable Object payload; // set once, before the handler sees this
+  private volatile long startedNanos = System.nanoTime();
   private volatile boolean stop;
   private volatile @Nullable Connection connection;
 
@@ -65,6 +65,11 @@ final class Attempt implements Received<Object> {
 
   synchronized State state() {
     return state;
+  }
+
+  /** The handler is about to be called. */
+  void started() {
+    startedNanos = System.nanoTime();
   }
 
   void requestStop() {

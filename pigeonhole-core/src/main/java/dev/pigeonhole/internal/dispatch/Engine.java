@@ -223,6 +223,11 @@ public final class Engine {
     dispatcher.wake();
   }
 
+  /** Looks behind the cursors too, where an old message may have got a new delivery. */
+  public void lookNow() {
+    dispatcher.post(dispatcher::lookNow);
+  }
+
   /** The node's news, brought to the dispatcher. */
   private final class OwnedCells implements Node.Cells {
     @Override

@@ -32,9 +32,19 @@ final class KeyLine {
     return head.getValue().row();
   }
 
-  /** The attempt is not under way any more; a later attempt of the row stays. */
+  /**
+   * The attempt is not under way any more. One that this line does not know, because it began
+   * before the line was dropped and read again, is no news of the one that runs now.
+   */
+  void ended(Delivery row) {
+    if (row.equals(running)) {
+      running = null;
+    }
+  }
+
+  /** The same, and it is no member any more; a later attempt of the row stays. */
   void leave(Delivery row) {
-    running = null;
+    ended(row);
     Member member = members.get(row.seq());
     if (member != null && member.row().equals(row)) {
       members.remove(row.seq());

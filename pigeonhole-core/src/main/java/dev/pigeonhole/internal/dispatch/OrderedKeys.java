@@ -250,10 +250,11 @@ final class OrderedKeys {
       advance(line, hash, key);
       return;
     }
-    key.running = null;
+    boolean known = row.equals(key.running);
+    key.ended(row);
     KeyLine.Member member = key.members.get(row.seq());
     if (member != null && member.row().version() > row.version()) {
-      line.waitingInKeys++; // it has come back as due before the news of its failure
+      line.waitingInKeys += known ? 1 : 0; // it came back as due before the news of its failure
     } else {
       key.members.remove(row.seq());
       waitOrBlock(line, key, row, outcome);

@@ -107,6 +107,7 @@ final class Runner {
     }
     Throwable thrown = null;
     try {
+      startClock(line, attempt);
       CrashPoints.reach("run.before-handler");
       MessageHandler<Object> plain = line.handler.spec().plain();
       if (plain != null) {
@@ -120,16 +121,21 @@ final class Runner {
     end(line, attempt, thrown);
   }
 
-  /** Makes the attempt known to whoever may stop it: the timer, and a shutdown. */
+  /** Makes the attempt known to a shutdown, which may stop it. */
   Attempt begin(HandlerLine line, Work work) {
     Attempt attempt = new Attempt(work, line.handler, stopping);
     running.add(attempt);
     surroundings.begun(work.delivery());
+    return attempt;
+  }
+
+  /** The time of an attempt is the handler's own: waiting for the store does not count. */
+  void startClock(HandlerLine line, Attempt attempt) {
+    attempt.started();
     Duration timeout = line.handler.spec().timeout();
     if (timeout != null) {
       timeouts.watch(attempt, timeout, () -> timedOut(line, attempt, timeout));
     }
-    return attempt;
   }
 
   /** The opposite of {@link #begin}: the handler was not called. */

@@ -28,6 +28,7 @@ final class Suspects {
   private final List<Delivery> waiting = new ArrayList<>();
   private volatile boolean quiet;
   private @Nullable Delivery alone;
+  private long aloneSince;
   private long quietSince;
   private long quietAgain = System.nanoTime();
 
@@ -54,6 +55,10 @@ final class Suspects {
     if (!quiet && !waiting.isEmpty() && System.nanoTime() - quietAgain >= 0) {
       quiet = true;
     }
+    if (alone != null && quiet && System.nanoTime() - aloneSince > QUIET_AT_MOST) {
+      alone = null; // it takes its time, and has not taken the process with it
+      goOnForNow();
+    }
     if (!quiet || alone != null) {
       return null;
     }
@@ -66,6 +71,7 @@ final class Suspects {
       return null;
     }
     alone = waiting.remove(ThreadLocalRandom.current().nextInt(waiting.size()));
+    aloneSince = System.nanoTime();
     return alone;
   }
 
@@ -74,9 +80,13 @@ final class Suspects {
     if (quietSince == 0) {
       quietSince = now;
     } else if (now - quietSince > QUIET_AT_MOST) {
-      quietAgain = now + QUIET_AT_MOST;
-      endQuiet();
+      goOnForNow();
     }
+  }
+
+  private void goOnForNow() {
+    quietAgain = System.nanoTime() + QUIET_AT_MOST;
+    endQuiet();
   }
 
   private void endQuiet() {
@@ -102,6 +112,7 @@ final class Suspects {
   /** Stays quiet only for a suspect that is running. */
   void quietOnlyForTheRunning() {
     quiet = alone != null;
+    quietSince = 0;
   }
 
   /** Forgets everything but a suspect that is among these. */

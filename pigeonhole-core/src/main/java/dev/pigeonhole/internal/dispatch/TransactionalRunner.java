@@ -96,7 +96,7 @@ final class TransactionalRunner {
       Set<Delivery> done =
           store.run(
               group.stream().map(Work::delivery).toList(),
-              (delivery, connection) -> invoke(line.handler, attempts, delivery, connection));
+              (delivery, connection) -> invoke(line, attempts, delivery, connection));
       for (Work work : group) {
         Attempt attempt = release(line, attempts, work);
         if (done.contains(work.delivery())) {
@@ -169,17 +169,19 @@ final class TransactionalRunner {
   }
 
   private void invoke(
-      BoundHandler handler,
-      Map<Delivery, Attempt> attempts,
-      Delivery delivery,
-      Connection connection)
+      HandlerLine line, Map<Delivery, Attempt> attempts, Delivery delivery, Connection connection)
       throws Exception {
+    BoundHandler handler = line.handler;
     Attempt attempt = attempts.get(delivery);
     TransactionalHandler<Object> body = handler.spec().transactional();
     if (attempt == null || body == null) {
       throw new IllegalStateException("a delivery was run that nobody asked for");
     }
     attempt.using(connection);
+    if (attempt.state() == Attempt.State.CUT) {
+      throw new IllegalStateException("the inbox stopped while the attempt waited for the store");
+    }
+    runner.startClock(line, attempt);
     CrashPoints.reach("run.before-handler");
     runner.decode(attempt);
     body.handle(attempt.payload(), new Transaction(connection, attempt));

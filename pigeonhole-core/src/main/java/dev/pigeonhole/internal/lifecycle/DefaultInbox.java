@@ -250,7 +250,7 @@ public final class DefaultInbox implements Inbox {
       return new Acceptance.Accepted(ref);
     }
     if (result instanceof AcceptResult.Known known) {
-      handOver(message, known.seq(), known.added(), handOvers);
+      lookForAdded(known);
       if (!events.silent()) {
         events.tell(new InboxEvent.Repeated(inbox, message.channel(), ref, message.type()));
       }
@@ -301,6 +301,17 @@ public final class DefaultInbox implements Inbox {
               0,
               message.notBefore() != null);
       handOvers.add(new HandOver(row, stored));
+    }
+  }
+
+  /**
+   * A repeat brought work for a handler that had none. It is read from the store, never handed
+   * over: what counts is the message that was stored, and this copy may differ from it.
+   */
+  private void lookForAdded(AcceptResult.Known known) {
+    Engine present = engine;
+    if (present != null && !known.added().isEmpty()) {
+      present.lookNow();
     }
   }
 

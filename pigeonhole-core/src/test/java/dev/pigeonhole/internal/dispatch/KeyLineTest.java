@@ -48,6 +48,19 @@ class KeyLineTest {
   }
 
   @Test
+  void newsOfAnAttemptFromBeforeTheLineWasReadAgainStartsNothingTwice() {
+    add(2, true);
+    line.running = row(2);
+
+    line.ended(row(1));
+    assertThat(line.next()).as("2 runs already").isNull();
+    line.leave(row(1));
+    assertThat(line.next()).as("2 runs already").isNull();
+    line.ended(row(2));
+    assertThat(line.next()).isEqualTo(row(2));
+  }
+
+  @Test
   void anAttemptThatLeavesDoesNotTakeItsSuccessorAlong() {
     add(1, true);
     line.running = row(new Cell(0, 1), 1, 0);

@@ -239,7 +239,8 @@ final class JdbcDeliveries implements Deliveries {
     Set<Delivery> marked =
         jdbc.transaction(
             session -> {
-              Set<Delivery> there = statements.lock(session, deliveries, false);
+              // Locked rows are left out: a unit of a node that seems dead may still hold them.
+              Set<Delivery> there = statements.lock(session, deliveries, true);
               for (boolean late : new boolean[] {false, true}) {
                 session.batch(
                     late ? MARK_LATE : MARK_FRESH,

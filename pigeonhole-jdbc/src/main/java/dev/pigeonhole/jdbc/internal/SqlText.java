@@ -53,13 +53,45 @@ final class SqlText {
           "AUTOCOMMIT",
           "ANALYZE");
 
-  private static final int WORDS = 4;
+  /** Statements of MariaDB alone that commit, or that hold others which may. */
+  private static final Set<String> ENDING_ON_MARIADB =
+      Set.of(
+          "CACHE",
+          "CASE",
+          "CHANGE",
+          "CHECK",
+          "EXECUTE",
+          "FOR",
+          "IF",
+          "KILL",
+          "LOOP",
+          "PREPARE",
+          "REPEAT",
+          "STOP",
+          "WHILE");
 
+  /** H2 commits before nearly every SET; these belong to the session. */
+  private static final Set<String> KEEPING_ON_H2 =
+      Set.of(
+          "@",
+          "CATALOG",
+          "LOCK_TIMEOUT",
+          "NON_KEYWORDS",
+          "QUERY_TIMEOUT",
+          "SCHEMA",
+          "SCHEMA_SEARCH_PATH",
+          "TIME");
+
+  private static final int WORDS = 4;
+  private static final int WORDS_OF_SET = 200;
+
+  private final boolean h2;
   private final boolean mariaDb;
   private final boolean postgres;
 
   /** What is a comment, and what a string, depends on the database. */
   SqlText(Dialect dialect) {
+    this.h2 = dialect.name().equals("h2");
     this.mariaDb = dialect.name().equals("mariadb");
     this.postgres = dialect.name().equals("postgresql");
   }
@@ -74,20 +106,35 @@ final class SqlText {
     return false;
   }
 
-  private static boolean refused(List<String> words) {
+  private boolean refused(List<String> words) {
     String first = words.get(0);
     String second = words.size() > 1 ? words.get(1) : "";
+    if (mariaDb && ENDING_ON_MARIADB.contains(first)) {
+      return true;
+    }
     return switch (first) {
-      case "LOCK" -> second.equals("TABLES");
-      case "PREPARE" -> second.equals("TRANSACTION");
-      case "SET" ->
-          words.contains("AUTOCOMMIT")
-              || words.contains("TRANSACTION")
-              || words.contains("CHARACTERISTICS")
-              || words.contains("WRITE_DELAY");
+      case "LOCK" -> second.equals("TABLES") || (mariaDb && second.equals("TABLE"));
+      case "LOAD" -> mariaDb && second.equals("INDEX");
+      case "PREPARE" -> h2 || second.equals("TRANSACTION");
+      case "EXECUTE" -> h2 || second.equals("IMMEDIATE");
+      case "DEALLOCATE" -> h2;
+      case "SET" -> refusedSet(words, second);
       case "ANALYZE" -> !Set.of("SELECT", "UPDATE", "DELETE", "INSERT", "FORMAT").contains(second);
       default -> ENDING.contains(first);
     };
+  }
+
+  private boolean refusedSet(List<String> words, String second) {
+    if (mariaDb && second.equals("STATEMENT") && words.contains("FOR")) {
+      List<String> behind = words.subList(words.indexOf("FOR") + 1, words.size());
+      return !behind.isEmpty() && refused(behind);
+    }
+    return words.contains("AUTOCOMMIT")
+        || words.contains("TRANSACTION")
+        || words.contains("CHARACTERISTICS")
+        || words.contains("WRITE_DELAY")
+        || (mariaDb && words.contains("PASSWORD"))
+        || (h2 && !KEEPING_ON_H2.contains(second));
   }
 
   /** The first words of each statement, in upper case; empty statements are left out. */
@@ -116,12 +163,15 @@ final class SqlText {
         at = behindQuote(sql, at, c);
       } else if (!mariaDb && c == '$' && dollarTag(sql, at) != null) {
         at = behindDollars(sql, at);
+      } else if (h2 && c == '@' && words.size() == 1) {
+        words.add("@");
+        at++;
       } else if (Character.isLetter(c) || c == '_') {
         int end = at;
         while (end < sql.length() && isWordPart(sql.charAt(end))) {
           end++;
         }
-        if (words.size() < WORDS) {
+        if (words.size() < most(words)) {
           words.add(sql.substring(at, end).toUpperCase(Locale.ROOT));
         }
         at = end;
@@ -135,13 +185,18 @@ final class SqlText {
     return statements;
   }
 
+  /** A SET can change many things, and the last of them may be what ends the transaction. */
+  private static int most(List<String> words) {
+    return !words.isEmpty() && words.get(0).equals("SET") ? WORDS_OF_SET : WORDS;
+  }
+
   private boolean lineComment(String sql, int at) {
     if (mariaDb) {
       boolean dashes = sql.startsWith("--", at);
       boolean spaced = at + 2 >= sql.length() || sql.charAt(at + 2) <= ' ';
       return sql.charAt(at) == '#' || (dashes && spaced);
     }
-    return sql.startsWith("--", at);
+    return sql.startsWith("--", at) || (h2 && sql.startsWith("//", at));
   }
 
   private static boolean isWordPart(char c) {

@@ -89,6 +89,10 @@ final class UnitConnection {
           throw refuse(
               ErrorCode.TX_AUTOCOMMIT,
               "The transaction belongs to the inbox; its autocommit mode cannot be changed.");
+      case "setTransactionIsolation", "setReadOnly" ->
+          throw refuse(
+              ErrorCode.TX_STATEMENT,
+              "The transaction has begun; changing its isolation or access mode commits it on some databases.");
       case "close" -> throw refuseToClose();
       case "abort" -> {
         if (Thread.currentThread() == owner) {

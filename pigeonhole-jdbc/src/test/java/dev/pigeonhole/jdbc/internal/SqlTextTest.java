@@ -27,6 +27,8 @@ class SqlTextTest {
             "SAVEPOINT x",
             "create temporary table t (id int)",
             "TRUNCATE t",
+            "SET a = 1, b = 2, c = 3, d = 4, autocommit = 1",
+            "EXECUTE IMMEDIATE 'COMMIT'",
             "PREPARE TRANSACTION 'x'")) {
       assertThat(List.of(postgres, mariaDb, h2))
           .as(sql)
@@ -43,7 +45,6 @@ class SqlTextTest {
             "UPDATE t SET note = 'it''s; DROP TABLE t' WHERE \"begin\" = 1",
             "/* COMMIT; */ DELETE FROM t",
             "WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x",
-            "LOCK TABLE t IN SHARE MODE",
             "SET @x = 1",
             "CALL book(?)",
             "{call book(?)}",
@@ -52,6 +53,38 @@ class SqlTextTest {
           .as(sql)
           .noneMatch(text -> text.endsTransaction(sql));
     }
+  }
+
+  @Test
+  void whatEndsATransactionOnOneDatabaseAloneIsRefusedThere() {
+    for (String sql :
+        List.of(
+            "LOCK TABLE t WRITE",
+            "PREPARE p FROM 'COMMIT'",
+            "EXECUTE p",
+            "SET STATEMENT max_statement_time = 1 FOR COMMIT",
+            "SET STATEMENT max_statement_time = 1 FOR CREATE TABLE u (id int)",
+            "REPEAT COMMIT; UNTIL TRUE END REPEAT",
+            "CHECK TABLE t",
+            "CACHE INDEX t IN c",
+            "SET PASSWORD = 'x'")) {
+      assertThat(mariaDb.endsTransaction(sql)).as(sql).isTrue();
+    }
+    for (String sql :
+        List.of(
+            "SET REFERENTIAL_INTEGRITY FALSE",
+            "SET MODE MySQL",
+            "PREPARE p AS SELECT 1",
+            "// it's\nCOMMIT")) {
+      assertThat(h2.endsTransaction(sql)).as(sql).isTrue();
+    }
+    assertThat(postgres.endsTransaction("LOCK TABLE t IN SHARE MODE")).isFalse();
+    assertThat(postgres.endsTransaction("EXECUTE p (1)")).isFalse();
+    assertThat(postgres.endsTransaction("SET LOCAL lock_timeout = 1")).isFalse();
+    assertThat(mariaDb.endsTransaction("SET innodb_lock_wait_timeout = 1")).isFalse();
+    assertThat(mariaDb.endsTransaction("SET STATEMENT a = 1 FOR SELECT 1")).isFalse();
+    assertThat(h2.endsTransaction("SET SCHEMA shop")).isFalse();
+    assertThat(h2.endsTransaction("SET LOCK_TIMEOUT 1")).isFalse();
   }
 
   @Test
