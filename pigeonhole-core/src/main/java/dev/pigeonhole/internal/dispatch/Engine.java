@@ -134,6 +134,7 @@ public final class Engine {
 
   public void settleTurn() throws InterruptedException {
     settler.turn(100);
+    node.lookAfterUnknownKeys();
   }
 
   public void beatTurn() {
@@ -149,6 +150,7 @@ public final class Engine {
 
   public void join() {
     node.join();
+    node.lookAfterUnknownKeys();
   }
 
   public boolean beating() {
@@ -196,6 +198,7 @@ public final class Engine {
     boolean progress = true;
     while (progress) {
       node.beatIfDue();
+      node.lookAfterUnknownKeys();
       int before = attempts.get();
       dispatcher.lookNow();
       dispatcher.turn(false);

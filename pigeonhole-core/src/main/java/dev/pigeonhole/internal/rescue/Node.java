@@ -14,6 +14,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -63,6 +64,7 @@ public final class Node {
   private volatile boolean stopping;
   private volatile Set<Long> alive = Set.of();
   private volatile Set<Long> stopped = Set.of();
+  private volatile @Nullable List<NodeRow> unlooked;
   private long nextBeatNanos;
   private List<NodeRow> lastNodes = List.of();
 
@@ -169,6 +171,18 @@ public final class Node {
     }
     if (!stopping) {
       share(true);
+      unlooked = all;
+    }
+  }
+
+  /**
+   * Looks after keys that nobody knows, once per beat. Not on the thread of the beats: this asks
+   * the store like a delivery does, and a pool that is empty must not look like a dead node.
+   */
+  public void lookAfterUnknownKeys() {
+    List<NodeRow> all = unlooked;
+    if (all != null && !stopping) {
+      unlooked = null;
       unknownKeys.look(all);
     }
   }
