@@ -241,6 +241,11 @@ public final class Engine {
     }
 
     @Override
+    public void gone(List<Cell> cells) {
+      dispatcher.post(() -> dispatcher.cellsGone(cells));
+    }
+
+    @Override
     public void lost() {
       runner.running().forEach(Attempt::requestStop);
       dispatcher.post(dispatcher::cellsLost);

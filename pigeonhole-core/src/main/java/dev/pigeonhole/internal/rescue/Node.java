@@ -37,6 +37,9 @@ public final class Node {
     /** Stop working on these, and say when that is done with {@link Node#giveBack}. */
     void wanted(List<Cell> cells);
 
+    /** These belong to somebody else by now, whatever was thought here. */
+    void gone(List<Cell> cells);
+
     /** Everything is lost: this incarnation was declared dead. */
     void lost();
 
@@ -203,9 +206,18 @@ public final class Node {
   }
 
   private void share(boolean givingBack) {
+    Set<Cell> owned = cells.owned();
     Set<Cell> leaving = cells.leaving(); // before the read: what it shows may have gone meanwhile
     List<CellRow> all = nodes.cells(families);
     Shares shares = Shares.of(all, lastNodes, incarnation, leaving);
+    List<Cell> gone =
+        all.stream()
+            .filter(row -> row.owner() != incarnation && owned.contains(row.cell()))
+            .map(CellRow::cell)
+            .toList();
+    if (!gone.isEmpty()) {
+      cells.gone(gone);
+    }
     List<CellRow> gained = adopted(all, leaving);
     if (!shares.take().isEmpty()) {
       gained.addAll(nodes.take(incarnation, shares.take()));
