@@ -201,6 +201,40 @@ public class TransactionFaultTest {
   }
 
   @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void aUnitThatIsAbortedInAStatementFreesItsRowAtOnce(TestDatabase database) throws Exception {
+    Rig rig = Rig.on(database);
+    rig.accept(rig.message("m", rig.a));
+    Delivery delivery = rig.only(rig.a);
+    String sleep =
+        database.kind() == DatabaseKind.POSTGRES ? "SELECT pg_sleep(20)" : "SELECT SLEEP(20)";
+    CompletableFuture<Connection> used = new CompletableFuture<>();
+    CompletableFuture<Void> aborting =
+        used.thenAcceptAsync(
+            connection -> {
+              try {
+                TimeUnit.MILLISECONDS.sleep(500);
+                connection.abort(Runnable::run);
+              } catch (SQLException | InterruptedException e) {
+                throw new AssertionError(e);
+              }
+            });
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(
+            () ->
+                transactions(rig)
+                    .run(
+                        List.of(delivery),
+                        (row, connection) -> {
+                          used.complete(connection);
+                          run(connection, sleep);
+                        }));
+    aborting.get(30, TimeUnit.SECONDS);
+
+    assertThat(rig.complete(List.of(delivery))).isEmpty();
+  }
+
+  @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
   void theConnectionIsDeadAfterTheUnit(TestDatabase database) throws Exception {
     Rig rig = Rig.on(database);

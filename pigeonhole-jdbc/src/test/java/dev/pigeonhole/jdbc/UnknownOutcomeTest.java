@@ -146,7 +146,7 @@ class UnknownOutcomeTest {
                             statement.execute("SELECT 1");
                           }
                         }))
-        .satisfies(e -> assertThat(e.kind()).isEqualTo(Kind.TRANSIENT));
+        .satisfies(e -> assertThat(e.kind()).isEqualTo(Kind.UNKNOWN));
     assertThat(rig.only(rig.a)).isEqualTo(delivery);
   }
 }

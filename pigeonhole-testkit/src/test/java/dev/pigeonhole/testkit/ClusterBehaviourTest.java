@@ -360,6 +360,32 @@ class ClusterBehaviourTest {
   }
 
   @Test
+  void aCellThatBelongsToAnotherByTheStoreIsNotWorkedOn() throws Exception {
+    AtomicInteger ran = new AtomicInteger();
+    Node node = new Node(ofSeconds(30), received -> ran.incrementAndGet());
+    node.inbox.start();
+    var families =
+        memory.maintenance().handlers().stream().map(HandlerId::family).collect(Collectors.toSet());
+    var cells = memory.nodes().cells(families).stream().map(CellRow::cell).toList();
+    node.store.around("take", call -> List.of());
+    memory.nodes().giveBack(memory.nodes().nodes().get(0).incarnation(), cells);
+    long ghost = memory.nodes().join("ghost", families);
+    assertThat(memory.nodes().take(ghost, cells)).hasSize(LANES);
+    int looked = node.store.calls("cells");
+    node.inbox.await("two looks", () -> node.store.calls("cells") > looked + 2);
+    Thread.sleep(50);
+
+    node.inbox.receive("m", "x");
+    Thread.sleep(200);
+    assertThat(ran).hasValue(0);
+
+    memory.nodes().stopped(ghost);
+    node.store.unhook("take");
+    node.inbox.awaitDrained();
+    assertThat(ran).hasValue(1);
+  }
+
+  @Test
   void b36_whatADeadNodeHadFinishedButNotWrittenRunsAgain() {
     AtomicInteger ran = new AtomicInteger();
     AtomicReference<Node> self = new AtomicReference<>();

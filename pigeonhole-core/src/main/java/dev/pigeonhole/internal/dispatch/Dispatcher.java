@@ -248,6 +248,16 @@ final class Dispatcher {
     giveBackWhatIsIdle();
   }
 
+  void cellsGone(List<Cell> gone) {
+    for (Cell cell : gone) {
+      if (cells.containsKey(cell)) {
+        drop(cell);
+        cells.remove(cell);
+      }
+    }
+    ownedChanged();
+  }
+
   void cellsLost() {
     dropEverything();
     cells.clear();

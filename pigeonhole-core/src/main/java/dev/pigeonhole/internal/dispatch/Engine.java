@@ -132,6 +132,7 @@ public final class Engine {
 
   public void settleTurn() throws InterruptedException {
     settler.turn(100);
+    node.lookAfterUnknownKeys();
   }
 
   public void beatTurn() {
@@ -147,6 +148,7 @@ public final class Engine {
 
   public void join() {
     node.join();
+    node.lookAfterUnknownKeys();
   }
 
   public boolean beating() {
@@ -194,6 +196,7 @@ public final class Engine {
     boolean progress = true;
     while (progress) {
       node.beatIfDue();
+      node.lookAfterUnknownKeys();
       int before = attempts.get();
       dispatcher.lookNow();
       dispatcher.turn(false);
@@ -238,6 +241,11 @@ public final class Engine {
     @Override
     public void wanted(List<Cell> cells) {
       dispatcher.post(() -> dispatcher.cellsWanted(cells));
+    }
+
+    @Override
+    public void gone(List<Cell> cells) {
+      dispatcher.post(() -> dispatcher.cellsGone(cells));
     }
 
     @Override

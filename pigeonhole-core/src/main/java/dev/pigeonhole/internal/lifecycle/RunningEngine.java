@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
 /**
  * An engine with its threads. They start in the order beat, settler, reader and stop the other way
  * round: first nothing new is started, then running attempts end, then what they did is written
- * down, and the sign of life comes last.
+ * down, and the sign of life ends last.
  */
 final class RunningEngine implements RunningInbox {
   private static final Logger LOG = LoggerFactory.getLogger(RunningEngine.class);
@@ -115,8 +115,8 @@ final class RunningEngine implements RunningInbox {
       awaitWhile(engine::settlesWaiting, stopGrace.plusSeconds(1));
       reader.stop();
       settler.stop();
+      beat.stop(); // a beat behind the last word would take the node's connection again
       tryTell(engine::sayStopped);
-      beat.stop();
     } finally {
       timer.shutdownNow();
       if (ownWorkers != null) {

@@ -14,6 +14,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,6 +36,9 @@ public final class Node {
 
     /** Stop working on these, and say when that is done with {@link Node#giveBack}. */
     void wanted(List<Cell> cells);
+
+    /** These belong to somebody else by now, whatever was thought here. */
+    void gone(List<Cell> cells);
 
     /** Everything is lost: this incarnation was declared dead. */
     void lost();
@@ -63,6 +67,7 @@ public final class Node {
   private volatile boolean stopping;
   private volatile Set<Long> alive = Set.of();
   private volatile Set<Long> stopped = Set.of();
+  private volatile @Nullable List<NodeRow> unlooked;
   private long nextBeatNanos;
   private List<NodeRow> lastNodes = List.of();
 
@@ -169,6 +174,18 @@ public final class Node {
     }
     if (!stopping) {
       share(true);
+      unlooked = all;
+    }
+  }
+
+  /**
+   * Looks after keys that nobody knows, once per beat. Not on the thread of the beats: this asks
+   * the store like a delivery does, and a pool that is empty must not look like a dead node.
+   */
+  public void lookAfterUnknownKeys() {
+    List<NodeRow> all = unlooked;
+    if (all != null && !stopping) {
+      unlooked = null;
       unknownKeys.look(all);
     }
   }
@@ -189,9 +206,18 @@ public final class Node {
   }
 
   private void share(boolean givingBack) {
+    Set<Cell> owned = cells.owned();
     Set<Cell> leaving = cells.leaving(); // before the read: what it shows may have gone meanwhile
     List<CellRow> all = nodes.cells(families);
     Shares shares = Shares.of(all, lastNodes, incarnation, leaving);
+    List<Cell> gone =
+        all.stream()
+            .filter(row -> row.owner() != incarnation && owned.contains(row.cell()))
+            .map(CellRow::cell)
+            .toList();
+    if (!gone.isEmpty()) {
+      cells.gone(gone);
+    }
     List<CellRow> gained = adopted(all, leaving);
     if (!shares.take().isEmpty()) {
       gained.addAll(nodes.take(incarnation, shares.take()));

@@ -307,14 +307,17 @@ final class JdbcNodes implements Nodes {
 
   @Override
   public void stopped(long incarnation) {
-    connection.transaction(
-        session -> {
-          session.query(LOCK_NODE, params -> params.add(incarnation), row -> row.getString(1));
-          session.update(FREE, params -> params.add(incarnation));
-          end(session, incarnation, NodeRow.State.STOPPED);
-          return true;
-        });
-    connection.release();
+    try {
+      connection.transaction(
+          session -> {
+            session.query(LOCK_NODE, params -> params.add(incarnation), row -> row.getString(1));
+            session.update(FREE, params -> params.add(incarnation));
+            end(session, incarnation, NodeRow.State.STOPPED);
+            return true;
+          });
+    } finally {
+      connection.release();
+    }
   }
 
   @Override

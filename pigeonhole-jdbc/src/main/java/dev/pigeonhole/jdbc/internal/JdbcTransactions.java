@@ -19,6 +19,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class JdbcTransactions implements Transactions {
 
+  /**
+   * A server may not have noticed that the connection is gone, and hold the rows for long. Who is
+   * told "unknown" reads them again and leaves locked ones alone; a settle would wait for them.
+   */
+  private static final boolean LOST_IS_UNKNOWN = true;
+
   private final Jdbc jdbc;
   private final Statements statements;
 
@@ -56,7 +62,7 @@ final class JdbcTransactions implements Transactions {
       CrashPoints.reach("tx.after-commit");
       return Set.copyOf(ours);
     } catch (SQLException e) {
-      throw Errors.of(jdbc.dialect, e, false);
+      throw Errors.of(jdbc.dialect, e, LOST_IS_UNKNOWN);
     }
   }
 
@@ -87,7 +93,7 @@ final class JdbcTransactions implements Transactions {
       throws WorkFailedException {
     SQLException error = unit.error();
     if (error != null && jdbc.dialect.fault(error).passes()) {
-      StoreException failed = Errors.of(jdbc.dialect, error, false);
+      StoreException failed = Errors.of(jdbc.dialect, error, LOST_IS_UNKNOWN);
       if (thrown != null && thrown != error) {
         failed.addSuppressed(thrown);
       }

@@ -39,6 +39,7 @@ final class UnitConnection {
   private final Thread owner = Thread.currentThread();
   private final SqlText sqlText;
   private final Connection proxy;
+  private volatile @Nullable Statement executing;
   private volatile boolean ended;
   private volatile @Nullable SQLException error;
   private volatile @Nullable InboxException misuse;
@@ -99,6 +100,7 @@ final class UnitConnection {
           throw refuseToClose();
         }
         // The engine takes the connection away from a handler whose time is up.
+        cancel();
         yield forward(target, method, args);
       }
       case "isClosed" -> ended;
@@ -148,6 +150,21 @@ final class UnitConnection {
     }
   }
 
+  /**
+   * A server that is busy with a statement does not notice that its client is gone: until the
+   * statement ends it keeps the locks, and whoever settles the delivery would wait for it.
+   */
+  private void cancel() {
+    Statement running = executing;
+    try {
+      if (running != null) {
+        running.cancel();
+      }
+    } catch (SQLException e) {
+      executing = null; // it ends by itself, or the server finds out later
+    }
+  }
+
   private InboxException refuseToClose() {
     return refuse(
         ErrorCode.TX_CLOSE,
@@ -171,13 +188,21 @@ final class UnitConnection {
           "The transaction of this delivery has ended; its connection cannot be used any more,"
               + " nor handed to another thread.");
     }
+    boolean runs = wrapped instanceof Statement && method.getName().startsWith("execute");
     try {
+      if (runs) {
+        executing = (Statement) wrapped;
+      }
       return wrap(method.invoke(wrapped, args));
     } catch (InvocationTargetException e) {
       if (e.getCause() instanceof SQLException failure && error == null) {
         error = failure;
       }
       throw e.getCause();
+    } finally {
+      if (runs) {
+        executing = null;
+      }
     }
   }
 
