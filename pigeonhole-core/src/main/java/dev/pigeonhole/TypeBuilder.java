@@ -5,6 +5,7 @@ import dev.pigeonhole.internal.registry.TypeSpec;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -57,6 +58,7 @@ public final class TypeBuilder<T> {
   /** Adds a handler of payloads that was once called something else. */
   public TypeBuilder<T> handle(
       HandlerKey key, Handler<? super T> handler, HandlerOption... options) {
+    Objects.requireNonNull(handler, "handler");
     return handleMessage(key, received -> handler.handle(received.payload()), options);
   }
 
@@ -70,6 +72,7 @@ public final class TypeBuilder<T> {
   @SuppressWarnings("unchecked") // the dispatcher hands out what the codec decoded into T
   public TypeBuilder<T> handleMessage(
       HandlerKey key, MessageHandler<T> handler, HandlerOption... options) {
+    Objects.requireNonNull(handler, "handler");
     handlers.add(spec(key, (MessageHandler<Object>) (MessageHandler<?>) handler, null, options));
     return this;
   }
@@ -84,6 +87,7 @@ public final class TypeBuilder<T> {
   @SuppressWarnings("unchecked") // the dispatcher hands out what the codec decoded into T
   public TypeBuilder<T> handleInTransaction(
       HandlerKey key, TransactionalHandler<T> handler, HandlerOption... options) {
+    Objects.requireNonNull(handler, "handler");
     handlers.add(
         spec(key, null, (TransactionalHandler<Object>) (TransactionalHandler<?>) handler, options));
     return this;

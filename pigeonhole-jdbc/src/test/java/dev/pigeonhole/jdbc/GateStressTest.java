@@ -11,7 +11,6 @@ import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.Transactions;
 import dev.pigeonhole.store.Transactions.WorkFailedException;
-import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -57,7 +56,7 @@ class GateStressTest {
   private final Map<List<Long>, AtomicInteger> completed = new ConcurrentHashMap<>();
 
   @ParameterizedTest
-  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
   void nothingIsCreatedTwiceDoneTwiceOrOrphaned(TestDatabase database) throws Exception {
     Rig rig = Rig.on(database);
     database.execute("CREATE TABLE effect (seq bigint, handler int)");
@@ -75,9 +74,7 @@ class GateStressTest {
       actors.add(pool.submit(() -> loop(end, unit(rig, new Random(seed + 10)))));
     }
     actors.add(pool.submit(() -> loop(end, operate(rig))));
-    if (database.kind() != DatabaseKind.H2) {
-      actors.add(pool.submit(() -> loop(end, prune(rig))));
-    }
+    actors.add(pool.submit(() -> loop(end, prune(rig))));
     for (Future<?> actor : actors) {
       actor.get(TIME.toSeconds() + 60, TimeUnit.SECONDS);
     }
@@ -112,9 +109,7 @@ class GateStressTest {
         .isZero();
     assertThat(stored.get()).isGreaterThan(10);
     assertThat(repeats.get()).isGreaterThan(100);
-    if (database.kind() != DatabaseKind.H2) {
-      assertThat(pruned.get()).isGreaterThan(10);
-    }
+    assertThat(pruned.get()).isGreaterThan(10);
   }
 
   private void loop(long end, Callable<?> step) {

@@ -192,8 +192,7 @@ public class TransactionFaultTest {
             List.of(held),
             (row, connection) ->
                 notMarked.set(
-                    CompletableFuture.supplyAsync(
-                            () -> rig.store.deliveries().mark(both, 7, false))
+                    CompletableFuture.supplyAsync(() -> rig.store.deliveries().mark(both, 7, false))
                         .get(30, TimeUnit.SECONDS)));
 
     assertThat(notMarked.get()).containsExactly(held);

@@ -89,12 +89,24 @@ class KeyBehaviourTest {
   }
 
   @Test
+  @SuppressWarnings("NullAway") // what careless callers do
+  void aHandlerThatIsNotThereIsRefusedWhereItIsDeclared() {
+    TypeBuilder<String> type = texts("c");
+    assertThatThrownBy(() -> type.handle("a", null)).hasMessage("handler");
+    assertThatThrownBy(() -> type.handleMessage("a", null)).hasMessage("handler");
+    assertThatThrownBy(() -> type.handleInTransaction("a", null)).hasMessage("handler");
+  }
+
+  @Test
   void namesThatCannotBeToldApartOrStoredRefuseToStart() {
     refuses(
         ErrorCode.HANDLER_KEYS_DIFFER_BY_CASE,
         "differ only by case",
         texts("c").handle("mail", x -> {}).handle("Mail", x -> {}));
-    refuses(ErrorCode.NAME_INVALID, "handler key 'a b'", texts("c").handle("a b", x -> {}));
+    refuses(
+        ErrorCode.NAME_INVALID,
+        "handler key 'a b' of channel 'c'",
+        texts("c").handle("a b", x -> {}));
     refuses(ErrorCode.NAME_INVALID, "handler key", texts("c").handle("x".repeat(201), x -> {}));
     refuses(ErrorCode.NAME_INVALID, "channel 'a/b'", texts("a/b").handle("a", x -> {}));
     refuses(

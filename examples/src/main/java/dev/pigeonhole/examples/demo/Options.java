@@ -49,7 +49,7 @@ record Options(
         --json             one JSON object on standard output, all else on standard error
         --help             this text
 
-      Exit 0: nothing was lost, doubled, out of order or left undone. 1: something was.
+      Exit 0: nothing was lost, twice in the ledger, out of order or left undone. 1: something was.
       2: wrong usage. 3: this machine lacks something. 130: interrupted.
       """;
 
@@ -101,7 +101,7 @@ record Options(
       } else if (equals >= 0 && FLAGS.contains(name)) {
         throw new UsageException(name + " takes no value", "./demo " + name);
       } else if (!VALUED.containsKey(name)) {
-        throw unknown(name);
+        throw unknown(name, equals < 0 && i + 1 < args.length ? args[i + 1] : "");
       } else if (equals >= 0) {
         values.put(name, args[i].substring(equals + 1));
       } else if (i + 1 < args.length && !args[i + 1].startsWith("--")) {
@@ -177,11 +177,19 @@ record Options(
     return number;
   }
 
-  private static UsageException unknown(String name) {
+  /** What is like no option gets all of them; what is like one keeps the number that follows. */
+  private static UsageException unknown(String name, String next) {
     List<String> names = new ArrayList<>(VALUED.keySet());
     names.addAll(FLAGS);
-    String nearest = nearest(name, names);
-    return new UsageException("there is no option '%s'".formatted(name), example(nearest));
+    String asked = name.toLowerCase(Locale.ROOT);
+    String nearest = nearest(asked, names);
+    if (distance(asked, nearest) > nearest.length() / 3) {
+      nearest = "--help";
+    }
+    boolean keepsNumber = VALUED.containsKey(nearest) && next.matches("\\d{1,7}");
+    return new UsageException(
+        "there is no option '%s'".formatted(name),
+        keepsNumber ? "./demo " + nearest + " " + next : example(nearest));
   }
 
   private static String example(String name) {

@@ -129,6 +129,13 @@ record Report(
     text.append(
         "%d retries, %d kills, %d out of order, %.1f seconds on %s%n"
             .formatted(sum(Row::retries), kills, inversions, seconds, options.store().text()));
+    if (sum(Row::poisoned) > 0) {
+      text.append("poisoned: one order is made to fail for good; it is kept until somebody acts\n");
+    }
+    if (sum(Row::repeatedEffects) > 0) {
+      text.append(
+          "twice: a kill may make plain handlers run again; post-to-ledger may have none\n");
+    }
     text.append(
         ok()
             ? "OK: every order reached every handler, and the ledger has each once.\n"

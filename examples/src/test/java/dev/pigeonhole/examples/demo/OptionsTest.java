@@ -37,7 +37,11 @@ class OptionsTest {
       delimiter = '|',
       textBlock =
           """
-          --mesages 5            | there is no option '--mesages'               | ./demo --messages 10000
+          --mesages 5            | there is no option '--mesages'               | ./demo --messages 5
+          --mesages --json       | there is no option '--mesages'               | ./demo --messages 10000
+          --JSON                 | there is no option '--JSON'                  | ./demo --json
+          -h                     | there is no option '-h'                      | ./demo --help
+          orders                 | there is no option 'orders'                  | ./demo --help
           --jsn                  | there is no option '--jsn'                   | ./demo --json
           messages               | there is no option 'messages'                | ./demo --messages 10000
           --json=yes             | --json takes no value                        | ./demo --json

@@ -117,7 +117,7 @@ public final class Rules {
   }
 
   private void key(Place place) {
-    if (!name("handler key", place.key())) {
+    if (!name("handler key", place.key(), " of " + place.where())) {
       return;
     }
     Place earlier = keys.putIfAbsent(place.key(), place);
@@ -197,13 +197,17 @@ public final class Rules {
   }
 
   private boolean name(String what, String name) {
+    return name(what, name, "");
+  }
+
+  private boolean name(String what, String name, String where) {
     if (name != null && Names.valid(name)) {
       return true;
     }
     add(
         ErrorCode.NAME_INVALID,
-        "The %s '%s' is not usable. %s"
-            .formatted(what, Names.shown(String.valueOf(name)), Names.RULE));
+        "The %s '%s'%s is not usable. %s"
+            .formatted(what, Names.shown(String.valueOf(name)), where, Names.RULE));
     return false;
   }
 

@@ -64,8 +64,8 @@ final class Errors {
             : ErrorCode.DATABASE_UNREACHABLE;
     String text =
         code == ErrorCode.DATABASE_LOCKED
-            ? "Another process has this H2 file open; an embedded H2 database belongs to one"
-                + " process: "
+            ? "Another process has this H2 file open, and an embedded H2 database belongs to one"
+                + " process. End the other one, or use another file: "
             : "No connection to the database: ";
     return new StoreException(Kind.TRANSIENT, code, text + describe(root(e)), e);
   }

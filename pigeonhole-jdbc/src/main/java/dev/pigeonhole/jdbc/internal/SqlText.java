@@ -56,19 +56,8 @@ final class SqlText {
   /** Statements of MariaDB alone that commit, or that hold others which may. */
   private static final Set<String> ENDING_ON_MARIADB =
       Set.of(
-          "CACHE",
-          "CASE",
-          "CHANGE",
-          "CHECK",
-          "EXECUTE",
-          "FOR",
-          "IF",
-          "KILL",
-          "LOOP",
-          "PREPARE",
-          "REPEAT",
-          "STOP",
-          "WHILE");
+          "CACHE", "CASE", "CHANGE", "CHECK", "EXECUTE", "FOR", "IF", "KILL", "LOOP", "PREPARE",
+          "REPEAT", "STOP", "WHILE");
 
   /** H2 commits before nearly every SET; these belong to the session. */
   private static final Set<String> KEEPING_ON_H2 =

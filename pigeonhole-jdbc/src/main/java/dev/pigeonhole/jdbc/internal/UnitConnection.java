@@ -76,7 +76,8 @@ final class UnitConnection {
       case "commit" ->
           throw refuse(
               ErrorCode.TX_COMMIT_OR_ROLLBACK,
-              "The inbox commits this transaction together with the receipt; the handler may not.");
+              "The inbox commits this transaction together with the receipt; the handler may not. Remove"
+                  + " the commit: returning commits, throwing rolls back.");
       case "rollback" -> {
         if (args == null) {
           throw refuse(
@@ -168,7 +169,8 @@ final class UnitConnection {
   private InboxException refuseToClose() {
     return refuse(
         ErrorCode.TX_CLOSE,
-        "The connection belongs to the inbox, which closes it after the commit.");
+        "The connection belongs to the inbox, which closes it after the commit. Remove close(), or take"
+            + " the connection out of the try-with-resources.");
   }
 
   private static String shortened(String sql) {
