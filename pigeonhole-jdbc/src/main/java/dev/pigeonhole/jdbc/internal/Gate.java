@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * The gate: for one (message, handler family) at most one of delivery, later, poison and receipt
@@ -350,11 +351,39 @@ final class Gate {
         statements.guarded(
             session, text, params -> {}, row -> List.of(row.getLong(1), row.getLong(2)))) {
       Wanted each = byKey.get(key);
-      if (each != null) {
+      if (each != null && !takenBack(session, each, insert, kin)) {
         added.add(each);
       }
     }
     return added;
+  }
+
+  /**
+   * Where a statement reads its tables one after the other, a delivery that moves between two of
+   * them meanwhile is seen in none. It has arrived by now, so looking again finds it, and what was
+   * added beside it is taken back before anybody can see it.
+   */
+  private boolean takenBack(Session session, Wanted added, String insert, Set<Integer> kin)
+      throws SQLException {
+    if (statements.readsOneSnapshot()) {
+      return false;
+    }
+    String own = insert.contains(session.sql("{later}")) ? "{later}" : "{delivery}";
+    String where =
+        " WHERE seq = %d AND handler IN (%s)".formatted(added.known().seq(), Lists.numbers(kin));
+    String elsewhere =
+        Stream.of("{delivery}", "{later}", "{poison}", "{receipt}")
+            .filter(table -> !table.equals(own))
+            .map(table -> "SELECT seq FROM " + table + where)
+            .collect(Collectors.joining(" UNION ALL "));
+    if (session.query(elsewhere, params -> {}, row -> row.getLong(1)).isEmpty()) {
+      return false;
+    }
+    session.batch(
+        "DELETE FROM " + own + " WHERE seq = ? AND handler = ?",
+        List.of(added),
+        (params, each) -> params.add(each.known().seq()).add(each.handler().family()));
+    return true;
   }
 
   private void keep(Session session, List<Copy> copies) throws SQLException {

@@ -180,4 +180,9 @@ final class H2Statements implements Statements {
         .query("SELECT TRANSACTION_ID()", params -> {}, row -> String.valueOf(row.getString(1)))
         .get(0);
   }
+
+  @Override
+  public boolean readsOneSnapshot() {
+    return false;
+  }
 }

@@ -116,4 +116,9 @@ interface Statements {
   interface Canary {
     boolean alive() throws SQLException;
   }
+
+  /** Whether one statement sees all tables as they stood at one moment. */
+  default boolean readsOneSnapshot() {
+    return true;
+  }
 }
