@@ -351,7 +351,7 @@ final class Gate {
         statements.guarded(
             session, text, params -> {}, row -> List.of(row.getLong(1), row.getLong(2)))) {
       Wanted each = byKey.get(key);
-      if (each != null && !takenBack(session, each, insert, kin)) {
+      if (each != null && !takenBack(session, each, insert)) {
         added.add(each);
       }
     }
@@ -363,14 +363,14 @@ final class Gate {
    * them meanwhile is seen in none. It has arrived by now, so looking again finds it, and what was
    * added beside it is taken back before anybody can see it.
    */
-  private boolean takenBack(Session session, Wanted added, String insert, Set<Integer> kin)
-      throws SQLException {
+  private boolean takenBack(Session session, Wanted added, String insert) throws SQLException {
     if (statements.readsOneSnapshot()) {
       return false;
     }
     String own = insert.contains(session.sql("{later}")) ? "{later}" : "{delivery}";
     String where =
-        " WHERE seq = %d AND handler IN (%s)".formatted(added.known().seq(), Lists.numbers(kin));
+        " WHERE seq = %d AND handler IN (%s)"
+            .formatted(added.known().seq(), Lists.numbers(families.kin(added.handler().family())));
     String elsewhere =
         Stream.of("{delivery}", "{later}", "{poison}", "{receipt}")
             .filter(table -> !table.equals(own))
