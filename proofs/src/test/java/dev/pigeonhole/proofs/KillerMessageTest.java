@@ -27,7 +27,7 @@ class KillerMessageTest {
   @EnumSource(names = {"POSTGRES", "MARIADB"})
   void b57_clm09_aKillerInABacklogIsFoundAndNobodyElseSuffers(DatabaseKind kind) {
     try (TestDatabase database = TestDatabases.open(kind);
-        HikariDataSource pool = database.pool(4)) {
+        HikariDataSource pool = database.pool(8)) {
       Schema.migrate(pool);
       Inbox inbox = KillerWorker.inbox(pool);
       inbox.accept("killing", KillerWorker.messages(HEALTHY + 1));
@@ -41,7 +41,7 @@ class KillerMessageTest {
   @EnumSource(names = {"POSTGRES", "MARIADB"})
   void b57_clm09_aKillerThatCameByHandOverIsFoundToo(DatabaseKind kind) {
     try (TestDatabase database = TestDatabases.open(kind);
-        HikariDataSource pool = database.pool(4)) {
+        HikariDataSource pool = database.pool(8)) {
       Schema.migrate(pool);
 
       assertThat(deathsUntilDone(database, HEALTHY + 1)).isBetween(2, MAX_CRASHES + 2);
@@ -55,7 +55,7 @@ class KillerMessageTest {
     Random random = new Random(Size.seed("random deaths on " + kind));
     int kills = Size.of(4, 30);
     try (TestDatabase database = TestDatabases.open(kind);
-        HikariDataSource pool = database.pool(4)) {
+        HikariDataSource pool = database.pool(8)) {
       Schema.migrate(pool);
       Inbox inbox = KillerWorker.inbox(pool);
       int sent = 0;
