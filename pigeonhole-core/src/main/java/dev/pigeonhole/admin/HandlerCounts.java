@@ -3,15 +3,28 @@ package dev.pigeonhole.admin;
 /**
  * How many deliveries stand where, for one exact handler key.
  *
- * @param pending fresh ones
+ * @param pending those that can be run now
  * @param scheduled those that wait for a time
+ * @param held those whose key no living node knows: they wait for a deployment
  * @param blocked those behind a poisoned delivery of their ordering key
  */
 public record HandlerCounts(
-    String handler, long pending, long scheduled, long blocked, long completed, long poisoned) {
+    String handler,
+    long pending,
+    long scheduled,
+    long held,
+    long blocked,
+    long completed,
+    long poisoned) {
 
   /** Everything that is neither completed nor poisoned. */
   public long open() {
-    return pending + scheduled + blocked;
+    return pending + scheduled + held + blocked;
+  }
+
+  /** The same deliveries, seen from nodes of which none knows the key. */
+  public HandlerCounts allHeld() {
+    return new HandlerCounts(
+        handler, 0, 0, pending + scheduled + held, blocked, completed, poisoned);
   }
 }

@@ -35,6 +35,7 @@ abstract class AdminContract extends StoreFixture {
     delivered("pending-1", a);
     delivered("pending-2", a);
     settle(delivered("scheduled", a), failedFor(Duration.ofHours(1)));
+    settle(delivered("due", a), failedFor(Duration.ZERO));
     settle(delivered("blocked", a), blocked());
     for (int i = 0; i < 3; i++) {
       settle(delivered("completed-" + i, a), completed());
@@ -42,10 +43,10 @@ abstract class AdminContract extends StoreFixture {
     settle(delivered("poisoned", a), poisoned());
     settle(delivered("of-b", b), completed());
 
-    assertThat(counts("a")).isEqualTo(new HandlerCounts("a", 2, 1, 1, 3, 1));
-    assertThat(counts("a").open()).isEqualTo(4);
-    assertThat(counts("b")).isEqualTo(new HandlerCounts("b", 0, 0, 0, 1, 0));
-    assertThat(store.admin().messages()).isEqualTo(9);
+    assertThat(counts("a")).isEqualTo(new HandlerCounts("a", 3, 1, 0, 1, 3, 1));
+    assertThat(counts("a").open()).isEqualTo(5);
+    assertThat(counts("b")).isEqualTo(new HandlerCounts("b", 0, 0, 0, 0, 1, 0));
+    assertThat(store.admin().messages()).isEqualTo(10);
   }
 
   @Test
@@ -60,7 +61,7 @@ abstract class AdminContract extends StoreFixture {
 
   @Test
   void anEmptyStoreCountsNothing() {
-    assertThat(counts("a")).isEqualTo(new HandlerCounts("a", 0, 0, 0, 0, 0));
+    assertThat(counts("a")).isEqualTo(new HandlerCounts("a", 0, 0, 0, 0, 0, 0));
     assertThat(store.admin().messages()).isZero();
     assertThat(store.admin().poisoned(null, 10)).isEmpty();
   }
@@ -258,7 +259,7 @@ abstract class AdminContract extends StoreFixture {
     return store.admin().counts().stream()
         .filter(counts -> counts.handler().equals(key))
         .findFirst()
-        .orElse(new HandlerCounts(key, 0, 0, 0, 0, 0));
+        .orElse(new HandlerCounts(key, 0, 0, 0, 0, 0, 0));
   }
 
   private static List<String> ids(List<DeliveryView> views) {

@@ -45,6 +45,7 @@ final class MemoryAdmin implements AdminQueries {
         handler.key(),
         count(open, keyId, row -> state(row, now) == DeliveryState.PENDING),
         count(open, keyId, row -> state(row, now) == DeliveryState.SCHEDULED),
+        0,
         count(open, keyId, OpenRow::blocked),
         tables.receipts.values().stream().filter(row -> row.delivery().keyId() == keyId).count(),
         tables.poison.values().stream().filter(row -> row.delivery().keyId() == keyId).count());

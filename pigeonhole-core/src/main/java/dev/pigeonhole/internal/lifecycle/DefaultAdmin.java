@@ -8,8 +8,11 @@ import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.NodeRow;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
 
 /** Administration over the store: keys are resolved by what the store has ever seen. */
 final class DefaultAdmin implements InboxAdmin {
@@ -28,7 +31,16 @@ final class DefaultAdmin implements InboxAdmin {
 
   @Override
   public List<HandlerCounts> counts() {
-    return store.admin().counts();
+    Set<String> held = new HashSet<>();
+    Predicate<Integer> known = knownToTheLiving();
+    for (HandlerId key : store.maintenance().handlers()) {
+      if (!known.test(key.family())) {
+        held.add(key.key());
+      }
+    }
+    return store.admin().counts().stream()
+        .map(each -> held.contains(each.handler()) ? each.allHeld() : each)
+        .toList();
   }
 
   @Override
@@ -47,8 +59,14 @@ final class DefaultAdmin implements InboxAdmin {
     if (view.state() != DeliveryState.PENDING && view.state() != DeliveryState.SCHEDULED) {
       return false;
     }
+    return !knownToTheLiving().test(family);
+  }
+
+  /** Where nobody lives nobody says that a key is unknown. */
+  private Predicate<Integer> knownToTheLiving() {
     List<NodeRow> living = store.nodes().nodes().stream().filter(NodeRow::alive).toList();
-    return !living.isEmpty() && living.stream().noneMatch(node -> node.handlers().contains(family));
+    return family ->
+        living.isEmpty() || living.stream().anyMatch(node -> node.handlers().contains(family));
   }
 
   @Override

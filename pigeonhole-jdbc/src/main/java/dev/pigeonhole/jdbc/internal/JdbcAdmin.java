@@ -24,7 +24,9 @@ final class JdbcAdmin implements AdminQueries {
       SELECT h.handler_key, c.state, c.n
       FROM (SELECT key_id, 'pending' AS state, count(*) AS n FROM {delivery} GROUP BY key_id
             UNION ALL
-            SELECT key_id, 'scheduled', count(*) FROM {later} WHERE due_at IS NOT NULL GROUP BY key_id
+            SELECT key_id, 'due', count(*) FROM {later} WHERE due_at <= {now} GROUP BY key_id
+            UNION ALL
+            SELECT key_id, 'scheduled', count(*) FROM {later} WHERE due_at > {now} GROUP BY key_id
             UNION ALL
             SELECT key_id, 'blocked', count(*) FROM {later} WHERE due_at IS NULL GROUP BY key_id
             UNION ALL
@@ -139,8 +141,9 @@ final class JdbcAdmin implements AdminQueries {
   private static HandlerCounts counts(String key, Map<String, Long> found) {
     return new HandlerCounts(
         key,
-        found.getOrDefault("pending", 0L),
+        found.getOrDefault("pending", 0L) + found.getOrDefault("due", 0L),
         found.getOrDefault("scheduled", 0L),
+        0,
         found.getOrDefault("blocked", 0L),
         found.getOrDefault("completed", 0L),
         found.getOrDefault("poisoned", 0L));
