@@ -6,6 +6,7 @@ import dev.pigeonhole.internal.lifecycle.DefaultInbox;
 import dev.pigeonhole.internal.lifecycle.InboxSettings;
 import dev.pigeonhole.internal.registry.ChannelSpec;
 import dev.pigeonhole.store.InboxStore;
+import dev.pigeonhole.transport.MessageSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,9 +28,12 @@ public final class InboxBuilder {
     return this;
   }
 
-  /** Adds a channel. */
-  public InboxBuilder channel(Channel channel) {
+  /** Adds a channel, and where its messages come from besides {@link Inbox#accept}. */
+  public InboxBuilder channel(Channel channel, MessageSource... sources) {
     channels.add(channel.spec());
+    for (MessageSource source : sources) {
+      draft.feed(channel.name(), source);
+    }
     return this;
   }
 
@@ -110,6 +114,25 @@ public final class InboxBuilder {
   /** How often a delivery may take its process with it before it is poisoned. Default 3. */
   public InboxBuilder maxCrashes(int crashes) {
     draft.maxCrashes = crashes;
+    return this;
+  }
+
+  /**
+   * How many fresh deliveries may wait before sources are paused; they go on at half of it. Default
+   * 50,000.
+   */
+  public InboxBuilder maxBacklog(int deliveries) {
+    draft.maxBacklog = deliveries;
+    return this;
+  }
+
+  /**
+   * How many fresh deliveries may wait for one handler before it is called behind. Such a handler
+   * no longer counts for {@link #maxBacklog}, unless all are behind: it cannot stop the sources for
+   * its siblings. Default 10,000.
+   */
+  public InboxBuilder maxHandlerBacklog(int deliveries) {
+    draft.maxHandlerBacklog = deliveries;
     return this;
   }
 

@@ -81,6 +81,22 @@ public sealed interface InboxEvent {
   /** A node was declared dead by this one. */
   record NodeDied(String inbox, String node) implements InboxEvent {}
 
+  /**
+   * More fresh deliveries wait for a handler than its limit; it no longer counts for the sources.
+   *
+   * @param limit {@code maxHandlerBacklog}
+   */
+  record HandlerBehind(String inbox, String handler, int limit) implements InboxEvent {}
+
+  /** A handler that was behind has come down to half of its limit. */
+  record HandlerCaughtUp(String inbox, String handler) implements InboxEvent {}
+
+  /** Too much work waits, so this node takes nothing more from its sources for now. */
+  record SourcesPaused(String inbox, String reason) implements InboxEvent {}
+
+  /** This node takes messages from its sources again. */
+  record SourcesResumed(String inbox) implements InboxEvent {}
+
   /** A loop of the engine failed and starts again after the restart delay. */
   record Restarted(String inbox, String loop, Throwable cause) implements InboxEvent {}
 }

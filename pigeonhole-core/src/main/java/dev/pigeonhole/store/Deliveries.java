@@ -25,6 +25,12 @@ public interface Deliveries {
    */
   AheadRead ahead(List<Ahead> rows);
 
+  /**
+   * How many fresh rows each family has in these cells, counted up to {@code atMost} and not
+   * further; a family without any may be missing.
+   */
+  Map<Integer, Integer> waiting(List<Cell> cells, int atMost);
+
   /** Messages by number; one that is gone is missing from the answer. */
   Map<Long, StoredMessage> load(Collection<Long> seqs);
 

@@ -128,6 +128,7 @@ class PlanTest {
             .fresh(
                 Rig.cells(rig.a).stream().map(cell -> Range.after(cell, first - 1, 100)).toList());
     assertThat(rows).hasSize(50);
+    assertThat(rig.store.deliveries().waiting(Rig.cells(rig.a), 500)).isNotEmpty();
     rig.store.deliveries().load(rows.stream().map(Delivery::seq).toList());
     rig.store.deliveries().mark(rows, 7, false);
     rig.settle(rows.subList(0, 10), new Outcome.RetryAfter(Duration.ZERO, Rig.failure("x")));

@@ -95,8 +95,29 @@ abstract class ReadContract extends StoreFixture {
   }
 
   @Test
+  void whatWaitsIsCountedPerFamilyUpToALimit() {
+    stored(message("1").inLane(0).to(a, b).build());
+    stored(message("2").inLane(1).to(a).build());
+    stored(message("3").inLane(2).to(a).build());
+    settle(delivered("4", a), failedFor(Duration.ZERO));
+    settle(delivered("5", b), completed());
+    List<Cell> cells = List.of(cell(0, a), cell(1, a), cell(0, b), cell(1, b));
+
+    assertThat(store.deliveries().waiting(cells, 10))
+        .containsEntry(a.family(), 2)
+        .containsEntry(b.family(), 1);
+    assertThat(store.deliveries().waiting(cells, 1))
+        .containsEntry(a.family(), 1)
+        .containsEntry(b.family(), 1);
+    assertThat(store.deliveries().waiting(List.of(cell(3, a)), 10).getOrDefault(a.family(), 0))
+        .isZero();
+  }
+
+  @Test
   void nothingIsAskedNothingIsAnswered() {
     five();
+
+    assertThat(store.deliveries().waiting(List.of(), 5)).isEmpty();
 
     assertThat(store.deliveries().fresh(List.of())).isEmpty();
     assertThat(store.deliveries().due(List.of()).rows()).isEmpty();

@@ -74,6 +74,10 @@ final class CellRows {
     put(with);
   }
 
+  int countFresh() {
+    return fresh.size();
+  }
+
   List<Delivery> fresh(Range range) {
     if (range.after() >= range.upTo()) {
       return List.of();

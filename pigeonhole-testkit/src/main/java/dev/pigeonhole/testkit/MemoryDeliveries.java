@@ -3,6 +3,7 @@ package dev.pigeonhole.testkit;
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.store.Ahead;
 import dev.pigeonhole.store.AheadRead;
+import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellLimit;
 import dev.pigeonhole.store.CrashPoints;
 import dev.pigeonhole.store.Deliveries;
@@ -68,6 +69,22 @@ final class MemoryDeliveries implements Deliveries {
       return other;
     }
     return other.isPresent() && other.get().compareTo(one.get()) < 0 ? other : one;
+  }
+
+  @Override
+  public Map<Integer, Integer> waiting(List<Cell> cells, int atMost) {
+    return tables.commit(
+        () -> {
+          Map<Integer, Integer> waiting = new HashMap<>();
+          for (Cell cell : cells) {
+            waiting.merge(
+                cell.handler(),
+                tables.open(cell).countFresh(),
+                (sum, more) -> Math.min(sum + more, atMost));
+          }
+          waiting.replaceAll((family, count) -> Math.min(count, atMost));
+          return waiting;
+        });
   }
 
   @Override

@@ -362,8 +362,13 @@ public final class DefaultInbox implements Inbox {
               executor,
               timer,
               error -> self[0].die(error));
+      Sources sources =
+          new Sources(settings.feeds(), channel -> messages -> accept(channel, messages));
+      Backlog backlog =
+          new Backlog(store.deliveries(), events, sources, registry.handlers(), settings);
       RunningEngine starting =
-          new RunningEngine(settings, events, fresh, own, timer, this::hasStopped);
+          new RunningEngine(
+              settings, events, fresh, sources, backlog, own, timer, this::hasStopped);
       self[0] = starting;
       try {
         starting.start();

@@ -5,6 +5,7 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.event.InboxListener;
+import dev.pigeonhole.transport.MessageSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,6 +31,9 @@ public record InboxSettings(
     int maxCrashes,
     Duration restartDelay,
     Duration stopGrace,
+    int maxBacklog,
+    int maxHandlerBacklog,
+    List<Sources.Feed> feeds,
     @Nullable Executor executor,
     List<InboxListener> listeners) {
 
@@ -62,8 +66,15 @@ public record InboxSettings(
     public int maxCrashes = 3;
     public Duration restartDelay = Duration.ofSeconds(5);
     public Duration stopGrace = Duration.ofSeconds(30);
+    public int maxBacklog = 50_000;
+    public int maxHandlerBacklog = 10_000;
+    private final List<Sources.Feed> feeds = new ArrayList<>();
     public @Nullable Executor executor;
     public final List<InboxListener> listeners = new ArrayList<>();
+
+    public void feed(String channel, MessageSource source) {
+      feeds.add(new Sources.Feed(channel, source));
+    }
 
     InboxSettings freeze() {
       return new InboxSettings(
@@ -84,6 +95,9 @@ public record InboxSettings(
           maxCrashes,
           restartDelay,
           stopGrace,
+          maxBacklog,
+          maxHandlerBacklog,
+          List.copyOf(feeds),
           executor,
           List.copyOf(listeners));
     }
@@ -97,6 +111,8 @@ public record InboxSettings(
       range(problems, "maxPayload", maxPayload, 1, 1_000_000_000);
       range(problems, "maxHeaders", maxHeaders, 0, 100_000);
       range(problems, "maxHeaders bytes", maxHeaderBytes, 0, 16_000_000);
+      range(problems, "maxBacklog", maxBacklog, 1, 1_000_000_000);
+      range(problems, "maxHandlerBacklog", maxHandlerBacklog, 1, 1_000_000);
       range(problems, "maxCrashes", maxCrashes, 1, 1_000);
       range(problems, "polling", pollMin, Duration.ofMillis(1));
       range(problems, "restartDelay", restartDelay, Duration.ZERO);

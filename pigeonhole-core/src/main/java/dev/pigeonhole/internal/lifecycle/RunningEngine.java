@@ -16,9 +16,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * An engine with its threads. They start in the order beat, settler, reader and stop the other way
- * round: first nothing new is started, then running attempts end, then what they did is written
- * down, and the sign of life ends last.
+ * An engine with its threads and sources. They start in the order beat, settler, reader, sources
+ * and stop the other way round: first nothing more is taken in, then nothing new is started, then
+ * running attempts end, then what they did is written down, and the sign of life ends last.
  */
 final class RunningEngine implements RunningInbox {
   private static final Logger LOG = LoggerFactory.getLogger(RunningEngine.class);
@@ -32,18 +32,24 @@ final class RunningEngine implements RunningInbox {
   private final Loop reader;
   private final Loop settler;
   private final Loop beat;
+  private final Loop backlog;
+  private final Sources sources;
   private final AtomicBoolean stopping = new AtomicBoolean();
+  private final CountDownLatch ending = new CountDownLatch(1);
   private final CountDownLatch stopped = new CountDownLatch(1);
 
   RunningEngine(
       InboxSettings settings,
       Events events,
       Engine engine,
+      Sources sources,
+      Backlog backlog,
       @Nullable ExecutorService ownWorkers,
       ScheduledExecutorService timer,
       Runnable onStopped) {
     this.events = events;
     this.engine = engine;
+    this.sources = sources;
     this.stopGrace = settings.stopGrace();
     this.ownWorkers = ownWorkers;
     this.timer = timer;
@@ -62,6 +68,15 @@ final class RunningEngine implements RunningInbox {
             this::die);
     this.settler = new Loop(name, "settler", engine::settleTurn, nothing, delay, events, this::die);
     this.beat = new Loop(name, "beat", this::beatAndWait, nothing, delay, events, this::die);
+    this.backlog =
+        new Loop(
+            name,
+            "backlog",
+            () -> lookAndWait(backlog, settings.beat()),
+            nothing,
+            delay,
+            events,
+            this::die);
   }
 
   void start() {
@@ -69,12 +84,24 @@ final class RunningEngine implements RunningInbox {
     beat.start();
     settler.start();
     reader.start();
+    try {
+      sources.start(stopGrace);
+    } catch (Throwable e) {
+      close();
+      throw e;
+    }
+    backlog.start();
     LOG.info("Inbox {} is running", events.inbox());
   }
 
   private void beatAndWait() throws InterruptedException {
     engine.beatTurn();
     TimeUnit.NANOSECONDS.sleep(engine.untilBeatTurn().toNanos());
+  }
+
+  private void lookAndWait(Backlog backlog, Duration interval) throws InterruptedException {
+    backlog.look();
+    ending.await(interval.toMillis(), TimeUnit.MILLISECONDS);
   }
 
   @Override
@@ -86,7 +113,7 @@ final class RunningEngine implements RunningInbox {
   public boolean healthy() {
     return !stopping.get()
         && engine.beating()
-        && List.of(reader, settler, beat).stream().allMatch(Loop::alive);
+        && List.of(reader, settler, beat, backlog).stream().allMatch(Loop::alive);
   }
 
   /** Out of memory: leave while it can still be done properly, from a thread of its own. */
@@ -105,6 +132,9 @@ final class RunningEngine implements RunningInbox {
     }
     LOG.info("Inbox {} is stopping", events.inbox());
     try {
+      ending.countDown();
+      backlog.stop();
+      sources.stop(stopGrace);
       engine.beginStop();
       tryTell(engine::sayStopping);
       awaitWhile(engine::attemptsRunning, stopGrace);

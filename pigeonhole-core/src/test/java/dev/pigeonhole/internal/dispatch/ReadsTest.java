@@ -53,6 +53,11 @@ class ReadsTest {
     }
 
     @Override
+    public Map<Integer, Integer> waiting(List<Cell> cells, int atMost) {
+      return Map.of(CELL.handler(), Math.min(rows.size(), atMost));
+    }
+
+    @Override
     public DueRead due(List<CellLimit> cells) {
       askedDue.addAll(cells);
       return new DueRead(List.of(), untilNext);

@@ -4,6 +4,7 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.store.Ahead;
 import dev.pigeonhole.store.AheadRead;
+import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellLimit;
 import dev.pigeonhole.store.CrashPoints;
 import dev.pigeonhole.store.Deliveries;
@@ -15,6 +16,7 @@ import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoredMessage;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -23,11 +25,20 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /** Reads deliveries and messages; settles through {@link Settling}. */
 final class JdbcDeliveries implements Deliveries {
 
   private static final int SEQS_PER_STATEMENT = 1000;
+
+  // Index: delivery_pk. All values are numbers, so they stand in the text.
+  private static final String WAITING =
+      """
+      SELECT %1$d, count(*)
+      FROM (SELECT 1 FROM {delivery} WHERE lane IN (%2$s) AND handler = %1$d LIMIT %3$d) w%1$d
+      """;
 
   // Index: message_pk.
   private static final String LOAD =
@@ -83,6 +94,29 @@ final class JdbcDeliveries implements Deliveries {
     return rows.isEmpty()
         ? new AheadRead(List.of(), Set.of())
         : jdbc.read(session -> statements.ahead(session, rows));
+  }
+
+  @Override
+  public Map<Integer, Integer> waiting(List<Cell> cells, int atMost) {
+    if (cells.isEmpty()) {
+      return Map.of();
+    }
+    Map<Integer, List<Integer>> lanes = new TreeMap<>();
+    for (Cell cell : cells) {
+      lanes.computeIfAbsent(cell.handler(), family -> new ArrayList<>()).add(cell.lane());
+    }
+    return jdbc.read(
+        session -> {
+          String each = session.sql(WAITING);
+          String text =
+              lanes.entrySet().stream()
+                  .map(it -> each.formatted(it.getKey(), Lists.numbers(it.getValue()), atMost))
+                  .collect(Collectors.joining("UNION ALL\n"));
+          Map<Integer, Integer> waiting = new HashMap<>();
+          statements.guarded(
+              session, text, params -> {}, row -> waiting.put(row.getInt(1), row.getInt(2)));
+          return waiting;
+        });
   }
 
   @Override

@@ -1,0 +1,324 @@
+package dev.pigeonhole.testkit;
+
+import static dev.pigeonhole.HandlerOption.atMost;
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.pigeonhole.Acceptance;
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.InboxBuilder;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.admin.HandlerCounts;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.transport.Acceptor;
+import dev.pigeonhole.transport.MessageSource;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Sources are started, paused, resumed and stopped by the inbox that they feed. */
+@Timeout(60)
+class SourceBehaviourTest {
+
+  /** A source that delivers when the test says so, and remembers what it was told. */
+  private static final class Tap implements MessageSource {
+    final List<String> told = new CopyOnWriteArrayList<>();
+    volatile @Nullable Acceptor acceptor;
+    volatile boolean broken;
+
+    @Override
+    public String name() {
+      return "tap";
+    }
+
+    @Override
+    public void start(Acceptor acceptor) {
+      told.add("start");
+      if (broken) {
+        throw new IllegalStateException("no water");
+      }
+      this.acceptor = acceptor;
+    }
+
+    @Override
+    public void pause(String reason) {
+      told.add("pause");
+      if (broken) {
+        throw new IllegalStateException("stuck");
+      }
+    }
+
+    @Override
+    public void resume() {
+      told.add("resume");
+    }
+
+    @Override
+    public void stop(Duration patience) {
+      told.add("stop");
+    }
+
+    List<Acceptance> pour(String prefix, int count) {
+      Acceptor open = acceptor;
+      if (open == null) {
+        throw new IllegalStateException("not started");
+      }
+      List<Message> messages = new ArrayList<>();
+      for (int i = 0; i < count; i++) {
+        messages.add(Message.of(prefix + i, "x"));
+      }
+      return open.accept(messages);
+    }
+  }
+
+  private final Recorder events = new Recorder();
+  private final MemoryStore store = MemoryStore.create();
+  private final Gate gate = new Gate();
+  private final Tap tap = new Tap();
+  private @Nullable RunningInbox running;
+
+  @AfterEach
+  void stop() {
+    gate.open();
+    if (running != null) {
+      running.close();
+    }
+  }
+
+  private InboxBuilder builder(Channel channel, MessageSource... sources) {
+    return Inbox.on(store)
+        .channel(channel, sources)
+        .listener(events)
+        .beat(ofMillis(20))
+        .deadAfter(ofSeconds(60))
+        .stopGrace(ofSeconds(5));
+  }
+
+  private Inbox start(InboxBuilder builder) {
+    Inbox inbox = builder.build();
+    running = inbox.start();
+    return inbox;
+  }
+
+  private static void await(BooleanSupplier condition) throws InterruptedException {
+    while (!condition.getAsBoolean()) {
+      Thread.sleep(2); // the class has a time limit
+    }
+  }
+
+  private static HandlerCounts counts(Inbox inbox, String handler) {
+    return inbox.admin().counts().stream()
+        .filter(each -> each.handler().equals(handler))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
+  void aSourceFeedsItsChannelUntilTheInboxStops() throws Exception {
+    AtomicInteger handled = new AtomicInteger();
+    Channel channel =
+        Channel.named("c").on(String.class).handle("h", text -> handled.incrementAndGet()).build();
+    Inbox inbox = start(builder(channel, tap));
+
+    assertThat(tap.pour("m", 3)).hasOnlyElementsOfType(Acceptance.Accepted.class);
+    assertThat(tap.pour("m", 3)).hasOnlyElementsOfType(Acceptance.Repeat.class);
+    await(() -> counts(inbox, "h").completed() == 3);
+    assertThat(handled).hasValue(3);
+
+    running.close();
+    assertThat(tap.told).containsExactly("start", "stop");
+    running = inbox.start();
+    assertThat(tap.told).containsExactly("start", "stop", "start");
+  }
+
+  @Test
+  void sourcesStopBeforeAttemptsAreEnded() throws Exception {
+    AtomicBoolean stoppedFirst = new AtomicBoolean();
+    Channel channel =
+        Channel.named("c")
+            .on(String.class)
+            .handle(
+                "h",
+                text -> {
+                  gate.pass();
+                  stoppedFirst.set(tap.told.contains("stop"));
+                })
+            .build();
+    Inbox inbox = start(builder(channel, tap));
+    tap.pour("m", 1);
+    gate.awaitSomebody();
+    Thread closing = new Thread(running::close);
+    closing.start();
+    await(() -> tap.told.contains("stop"));
+    gate.open();
+    closing.join();
+
+    assertThat(stoppedFirst).isTrue();
+    assertThat(counts(inbox, "h").completed()).isEqualTo(1);
+  }
+
+  @Test
+  void sourcesPauseWhileTooMuchWaitsAndGoOnAtHalf() throws Exception {
+    Channel channel =
+        Channel.named("c")
+            .on(String.class)
+            .handle("h", text -> gate.pass(), atMost(1))
+            .handle("i", text -> gate.pass(), atMost(1))
+            .build();
+    Inbox inbox = start(builder(channel, tap).maxBacklog(100));
+    tap.pour("few", 40);
+    tap.pour("many", 40);
+    await(() -> tap.told.contains("pause"));
+    assertThat(events.of(InboxEvent.SourcesPaused.class))
+        .singleElement()
+        .satisfies(it -> assertThat(it.reason()).contains("maxBacklog 100"));
+    assertThat(events.heard(InboxEvent.HandlerBehind.class)).isFalse();
+
+    gate.open();
+    await(() -> tap.told.contains("resume"));
+    assertThat(events.of(InboxEvent.SourcesResumed.class)).hasSize(1);
+    await(() -> counts(inbox, "h").completed() == 80 && counts(inbox, "i").completed() == 80);
+    assertThat(tap.told).containsExactly("start", "pause", "resume");
+  }
+
+  @Test
+  void oneHandlerThatIsBehindDoesNotStopTheSourceForItsSiblings() throws Exception {
+    Channel channel =
+        Channel.named("c")
+            .on(String.class)
+            .handle("stuck", text -> gate.pass(), atMost(1))
+            .handle("quick", text -> {})
+            .build();
+    Inbox inbox = start(builder(channel, tap).maxBacklog(100).maxHandlerBacklog(50));
+    tap.pour("m", 200);
+    await(() -> events.heard(InboxEvent.HandlerBehind.class));
+    await(() -> counts(inbox, "quick").completed() == 200);
+    tap.pour("n", 200);
+    await(() -> counts(inbox, "quick").completed() == 400);
+
+    assertThat(events.of(InboxEvent.HandlerBehind.class))
+        .extracting(InboxEvent.HandlerBehind::handler)
+        .contains("stuck");
+    assertThat(counts(inbox, "stuck").completed()).isZero();
+    gate.open();
+    await(
+        () ->
+            events.of(InboxEvent.HandlerCaughtUp.class).stream()
+                .anyMatch(it -> it.handler().equals("stuck")));
+    await(() -> counts(inbox, "stuck").completed() == 400);
+  }
+
+  @Test
+  void sourcesPauseWhenEveryHandlerIsBehind() throws Exception {
+    Channel channel =
+        Channel.named("c").on(String.class).handle("h", text -> gate.pass(), atMost(1)).build();
+    start(builder(channel, tap).maxHandlerBacklog(10));
+    tap.pour("m", 30);
+    await(() -> tap.told.contains("pause"));
+    assertThat(events.of(InboxEvent.SourcesPaused.class))
+        .singleElement()
+        .satisfies(it -> assertThat(it.reason()).contains("every handler"));
+    gate.open();
+    await(() -> tap.told.contains("resume"));
+  }
+
+  @Test
+  void workThatWaitsForATimeIsNoPressure() throws Exception {
+    Channel channel =
+        Channel.named("c")
+            .on(String.class)
+            .handle(
+                "failing",
+                text -> {
+                  throw new IllegalStateException("down");
+                })
+            .build();
+    HookedStore counting = new HookedStore(store);
+    Inbox inbox =
+        Inbox.on(counting)
+            .channel(channel, tap)
+            .listener(events)
+            .beat(ofMillis(20))
+            .deadAfter(ofSeconds(60))
+            .maxHandlerBacklog(10)
+            .build();
+    List<Message> messages = new ArrayList<>();
+    for (int i = 0; i < 50; i++) {
+      messages.add(Message.of("m" + i, "x").notBefore(store.clock().instant().plusSeconds(60)));
+    }
+    inbox.accept("c", messages);
+    running = inbox.start();
+    await(() -> counting.calls("waiting") > 2);
+
+    assertThat(events.heard(InboxEvent.HandlerBehind.class)).isFalse();
+    assertThat(tap.told).containsExactly("start");
+  }
+
+  @Test
+  void aSourceThatCannotPauseDoesNotKeepTheOthers() throws Exception {
+    Tap stubborn = new Tap();
+    Channel channel =
+        Channel.named("c").on(String.class).handle("h", text -> gate.pass(), atMost(1)).build();
+    start(builder(channel, stubborn, tap).maxHandlerBacklog(10));
+    stubborn.broken = true;
+    tap.pour("m", 30);
+    await(() -> tap.told.contains("pause"));
+    assertThat(stubborn.told).contains("pause");
+  }
+
+  @Test
+  void aSourceThatCannotStartLetsNothingRun() {
+    Tap broken = new Tap();
+    broken.broken = true;
+    Channel channel = Channel.named("c").on(String.class).handle("h", text -> {}).build();
+    Inbox inbox = builder(channel, tap, broken).build();
+
+    assertThatThrownBy(inbox::start).hasMessage("no water");
+    assertThat(tap.told).containsExactly("start", "stop");
+
+    broken.broken = false;
+    running = inbox.start();
+    assertThat(running.healthy()).isTrue();
+  }
+
+  @Test
+  void theLimitsHaveARange() {
+    Channel channel = Channel.named("c").on(String.class).handle("h", text -> {}).build();
+    assertThatThrownBy(() -> builder(channel).maxBacklog(0).maxHandlerBacklog(2_000_000).build())
+        .isInstanceOf(ConfigurationException.class)
+        .hasMessageContaining("maxBacklog is 0")
+        .hasMessageContaining("maxHandlerBacklog is 2000000");
+  }
+
+  @Test
+  void deliveriesOfAKeyThatNobodyKnowsAreCountedAsHeld() throws Exception {
+    Channel old =
+        Channel.named("c")
+            .on(String.class)
+            .handle("gone", text -> {})
+            .handle("kept", text -> {})
+            .build();
+    builder(old).build().accept("c", Message.of("m", "x"));
+    Channel present = Channel.named("c").on(String.class).handle("kept", text -> {}).build();
+    Inbox inbox = start(builder(present));
+    await(() -> counts(inbox, "kept").completed() == 1);
+
+    assertThat(counts(inbox, "gone").held()).isEqualTo(1);
+    assertThat(counts(inbox, "gone").pending()).isZero();
+    assertThat(counts(inbox, "gone").open()).isEqualTo(1);
+    assertThat(counts(inbox, "kept").held()).isZero();
+  }
+}
