@@ -330,6 +330,23 @@ class FaultBehaviourTest {
   }
 
   @Test
+  void aStartThatEndsInAnErrorLeavesNoNodeBehind() {
+    inbox.receive("m", "x");
+    for (String method : List.of("known", "nodes", "cells", "take", "handlers")) {
+      store.around(
+          method,
+          call -> {
+            throw new OutOfMemoryError(method);
+          });
+      assertThatThrownBy(inbox::start).isInstanceOf(OutOfMemoryError.class).hasMessage(method);
+      store.unhook(method);
+    }
+    assertThat(memory.nodes().nodes()).extracting(NodeRow::alive).containsOnly(false);
+    inbox.start().awaitDrained();
+    assertThat(ran).containsExactly("m");
+  }
+
+  @Test
   void b62_aStoreThatIsAwayForLongIsWaitedFor() {
     inbox.inbox();
     inbox.start();

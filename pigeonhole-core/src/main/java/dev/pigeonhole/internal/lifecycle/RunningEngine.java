@@ -64,11 +64,17 @@ final class RunningEngine implements RunningInbox {
     this.beat = new Loop(name, "beat", this::beatAndWait, nothing, delay, events, this::die);
   }
 
+  /** Starts the loops; if it fails, none of them is left running. */
   void start() {
-    engine.join();
-    beat.start();
-    settler.start();
-    reader.start();
+    try {
+      engine.join();
+      beat.start();
+      settler.start();
+      reader.start();
+    } catch (RuntimeException | Error e) {
+      List.of(reader, settler, beat).forEach(Loop::stop);
+      throw e;
+    }
     LOG.info("Inbox {} is running", events.inbox());
   }
 
