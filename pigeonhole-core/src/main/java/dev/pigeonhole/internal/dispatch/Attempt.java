@@ -30,6 +30,7 @@ final class Attempt implements Received<Object> {
 
   private final BooleanSupplier stopping;
   private State state = State.RUNNING; // guarded by this
+  private long endedNanos; // guarded by this; meant when the state is ENDED
   private boolean left; // guarded by this; the handler has returned, its thread may do other work
   private @Nullable Object payload; // set once, before the handler sees this
   private volatile long startedNanos = System.nanoTime();
@@ -48,6 +49,9 @@ final class Attempt implements Received<Object> {
       return false;
     }
     state = end;
+    if (end == State.ENDED) {
+      endedNanos = System.nanoTime();
+    }
     return true;
   }
 
@@ -88,8 +92,10 @@ final class Attempt implements Received<Object> {
     return connection;
   }
 
-  Duration took() {
-    return Duration.ofNanos(System.nanoTime() - startedNanos);
+  /** The handler's time, up to now if it has not returned; waiting for the store is not in it. */
+  synchronized Duration took() {
+    long end = state == State.ENDED ? endedNanos : System.nanoTime();
+    return Duration.ofNanos(end - startedNanos);
   }
 
   @Override
