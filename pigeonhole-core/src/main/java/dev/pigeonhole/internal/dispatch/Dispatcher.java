@@ -433,24 +433,31 @@ final class Dispatcher {
 
   private List<Delivery> markIfOnProbation(List<Delivery> rows) {
     List<Delivery> toMark = new ArrayList<>();
+    Map<CellState, Integer> marks = new HashMap<>();
     for (Delivery row : rows) {
       CellState cell = cells.get(row.cell());
-      if (cell != null && cell.probation > 0) {
+      if (cell != null && marks.getOrDefault(cell, 0) < cell.probation) {
         toMark.add(row);
-        if (--cell.probation == 0) {
-          probationOver.add(cell);
-        }
+        marks.merge(cell, 1, Integer::sum);
       }
     }
     if (toMark.isEmpty()) {
       return rows;
     }
     Set<Delivery> gone = store.mark(toMark, node.incarnation(), false);
+    marks.forEach(this::marked); // only now: a mark that failed is owed again
     if (gone.isEmpty()) {
       return rows;
     }
     gone.forEach(this::gone);
     return rows.stream().filter(row -> !gone.contains(row)).toList();
+  }
+
+  private void marked(CellState cell, int rows) {
+    cell.probation -= rows;
+    if (cell.probation == 0) {
+      probationOver.add(cell);
+    }
   }
 
   private List<Work> works(List<Delivery> rows) {
