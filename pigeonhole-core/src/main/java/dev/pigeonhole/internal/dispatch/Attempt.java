@@ -33,6 +33,7 @@ final class Attempt implements Received<Object> {
   private long endedNanos; // guarded by this; meant when the state is ENDED
   private boolean left; // guarded by this; the handler has returned, its thread may do other work
   private @Nullable Object payload; // set once, before the handler sees this
+  private boolean decoded; // set with it
   private volatile long startedNanos = System.nanoTime();
   private volatile boolean stop;
   private volatile @Nullable Connection connection;
@@ -80,8 +81,14 @@ final class Attempt implements Received<Object> {
     stop = true;
   }
 
-  void decoded(@Nullable Object decoded) {
-    this.payload = decoded;
+  void decoded(@Nullable Object content) {
+    this.payload = content;
+    this.decoded = true;
+  }
+
+  /** Whether the payload could be read: what went wrong after that is the handler's doing. */
+  boolean decoded() {
+    return decoded;
   }
 
   void using(@Nullable Connection inUse) {

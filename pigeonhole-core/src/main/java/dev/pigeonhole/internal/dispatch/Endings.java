@@ -1,5 +1,6 @@
 package dev.pigeonhole.internal.dispatch;
 
+import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.RetryLaterException;
@@ -67,7 +68,7 @@ final class Endings {
     Delivery delivery = attempt.work.delivery();
     try {
       Instant now = clock.instant();
-      Failure failure = Failures.of(thrown, now);
+      Failure failure = failure(attempt, thrown, now);
       Outcome outcome = judge(attempt, thrown, failure);
       settler.add(new Settlement(delivery, outcome), () -> tellFailed(attempt, outcome, failure));
     } catch (Throwable e) {
@@ -90,11 +91,17 @@ final class Endings {
         new Settlement(delivery, new Outcome.Released()), () -> tellReleased(attempt, releases));
   }
 
+  /** A handler that reads other things fails like any other: this message could be read. */
+  private static Failure failure(Attempt attempt, Throwable thrown, Instant now) {
+    return thrown instanceof CodecException && attempt.decoded()
+        ? Failures.of(ErrorCode.HANDLER_FAILED, thrown, now)
+        : Failures.of(thrown, now);
+  }
+
   private Outcome judge(Attempt attempt, Throwable thrown, Failure failure) {
     int failures = attempt.work.delivery().failures() + 1;
-    RetryPolicy chosen = attempt.handler.spec().retry();
-    RetryPolicy policy = chosen == null ? defaultRetry : chosen;
-    if (thrown instanceof CodecException) {
+    RetryPolicy policy = policy(attempt);
+    if (thrown instanceof CodecException && !attempt.decoded()) {
       return new Outcome.Poisoned(failure, false);
     }
     if (thrown instanceof PoisonException) {
@@ -114,6 +121,11 @@ final class Endings {
       return new Outcome.RetryAfter(retry.delay(), failure);
     }
     return new Outcome.Poisoned(failure, true);
+  }
+
+  private RetryPolicy policy(Attempt attempt) {
+    RetryPolicy chosen = attempt.handler.spec().retry();
+    return chosen == null ? defaultRetry : chosen;
   }
 
   /** A wait that no store can add to its time would keep every settle of its batch. */
