@@ -5,6 +5,7 @@ import dev.pigeonhole.Failure;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.registry.BoundHandler;
+import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.internal.rescue.Node;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
@@ -495,9 +496,15 @@ final class Dispatcher {
     handed.add(row);
     settler.add(
         new Settlement(row, new Outcome.Poisoned(failure, false)),
-        () ->
-            events.tell(
-                new InboxEvent.Poisoned(events.inbox(), handler, message, row.attempt(), failure)));
+        () -> {
+          LOG.warn(
+              "Delivery of {} to '{}' is poisoned: {}",
+              Names.shown(message.toString()),
+              handler,
+              Failures.line(failure));
+          events.tell(
+              new InboxEvent.Poisoned(events.inbox(), handler, message, row.attempt(), failure));
+        });
   }
 
   private void wakeWorkers() {
@@ -533,7 +540,6 @@ final class Dispatcher {
   }
 
   private void poisonKiller(Delivery row) {
-    LOG.warn("Delivery {} took its process with it {} times and is poisoned", row, row.crashes());
     BoundHandler handler = line(row.cell()).handler;
     StoredMessage message = store.load(List.of(row.seq())).get(row.seq());
     poison(

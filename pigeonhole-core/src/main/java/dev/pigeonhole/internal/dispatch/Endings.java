@@ -33,6 +33,7 @@ final class Endings {
   private final Events events;
   private final RetryPolicy defaultRetry;
   private final InstantSource clock;
+  private final LogLimit logLimit = new LogLimit(20, Duration.ofSeconds(1));
 
   Endings(Settler settler, Events events, RetryPolicy defaultRetry, InstantSource clock) {
     this.settler = settler;
@@ -152,21 +153,38 @@ final class Endings {
     String handler = attempt.handler.key();
     if (outcome instanceof Outcome.Poisoned) {
       LOG.warn(
-          "Delivery of {} to '{}' is poisoned after attempt {}: {} {}",
+          "Delivery of {} to '{}' is poisoned after attempt {}: {}",
           Names.shown(attempt.message().toString()),
           handler,
           attempt.attempt(),
-          failure.code().text(),
-          failure.type());
+          Failures.line(failure));
       events.tell(
           new InboxEvent.Poisoned(
               events.inbox(), handler, attempt.message(), attempt.attempt(), failure));
     } else {
       Duration next = outcome instanceof Outcome.RetryAfter retry ? retry.delay() : Duration.ZERO;
+      logFailed(attempt, failure, next);
       events.tell(
           new InboxEvent.Failed(
               events.inbox(), handler, attempt.message(), attempt.attempt(), failure, next));
     }
+  }
+
+  private void logFailed(Attempt attempt, Failure failure, Duration next) {
+    int leftOut = logLimit.leftOutBefore(System.nanoTime());
+    if (leftOut < 0) {
+      return;
+    }
+    LOG.info(
+        "Attempt {} of {} to deliver {} to '{}' failed; the next one is in {}: {}{}",
+        attempt.work.delivery().failures() + 1,
+        policy(attempt).maxAttempts(),
+        Names.shown(attempt.message().toString()),
+        attempt.handler.key(),
+        next,
+        Failures.line(failure),
+        leftOut == 0 ? "" : " (" + leftOut + " failures before this one were not logged)");
+    LOG.debug("It failed with {}", failure.stack());
   }
 
   private void tellReleased(Attempt attempt, int releases) {
