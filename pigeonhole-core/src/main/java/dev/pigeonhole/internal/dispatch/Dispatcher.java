@@ -62,7 +62,7 @@ final class Dispatcher {
   private final OpenSet open;
   private final Reads reads;
   private final OrderedKeys keys;
-  private final Suspects suspects = new Suspects(this::nothingRuns, this::goOn);
+  private final Suspects suspects = new Suspects(this::nothingRuns, this::goOn, System::nanoTime);
   private final LinkedBlockingQueue<Runnable> mail = new LinkedBlockingQueue<>();
 
   private final Map<Cell, CellState> cells = new LinkedHashMap<>();
