@@ -27,6 +27,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -594,6 +595,22 @@ final class Dispatcher {
     letGo(row);
     reads.sweepSoon();
     reads.roomMade();
+  }
+
+  /**
+   * Whether the row of an attempt that does not end could be settled at once, because nobody holds
+   * it in the database any more. The question leaves a mark, which the settle takes away.
+   */
+  void askWhetherFree(Delivery row, Consumer<Boolean> answer) {
+    boolean free = false;
+    try {
+      free =
+          handed.contains(row)
+              && cells.containsKey(row.cell())
+              && store.mark(List.of(row), node.incarnation(), false).isEmpty();
+    } finally {
+      answer.accept(free);
+    }
   }
 
   /** The row is gone or has changed: somebody else has settled it. */
