@@ -309,7 +309,9 @@ final class Dispatcher {
 
   // ---- rows coming in
 
-  private void take(List<Delivery> rows) {
+  /** Answers how many of the rows are open from now on and were not before. */
+  private int take(List<Delivery> rows) {
+    int before = open.size();
     List<Delivery> ordered = new ArrayList<>();
     for (Delivery row : rows) {
       CellState cell = cells.get(row.cell());
@@ -326,6 +328,7 @@ final class Dispatcher {
     if (!ordered.isEmpty()) {
       keys.take(ordered);
     }
+    return open.size() - before;
   }
 
   private void opened(CellState cell, Delivery row) {
