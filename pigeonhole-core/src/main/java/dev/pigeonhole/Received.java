@@ -28,7 +28,11 @@ public interface Received<T> {
   /** Why the attempt before this one failed. */
   Optional<Failure> previousFailure();
 
-  /** When the message was accepted, the first time if there were several. */
+  /**
+   * When the message was accepted, the first time if there were several. By the database's clock,
+   * except for a first attempt that this process hands to itself right after its own accept: it has
+   * not read the row, and says this process's time. So compare it with clocks, not for equality.
+   */
   Instant receivedAt();
 
   /** When the producer says it happened; never used to decide anything. */

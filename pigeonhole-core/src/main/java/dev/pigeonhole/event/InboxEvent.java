@@ -4,6 +4,7 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.MessageRef;
 import java.time.Duration;
+import java.util.List;
 
 /**
  * Something that happened in an inbox. Events of deliveries are told after the database has
@@ -56,6 +57,16 @@ public sealed interface InboxEvent {
    *     itself is gone
    */
   record Poisoned(String inbox, String handler, MessageRef message, int attempt, Failure failure)
+      implements InboxEvent {}
+
+  /**
+   * Deliveries of a handler that no living node has known for the grace period were poisoned. Told
+   * once for up to 1,000 of them, instead of {@link Poisoned} for each.
+   *
+   * @param handlers the key that nobody knows, and its former keys
+   * @param deliveries how many were poisoned at once
+   */
+  record PoisonedUnknown(String inbox, List<String> handlers, int deliveries, Failure failure)
       implements InboxEvent {}
 
   /** A handler of a direct channel failed; it will not see the message again. */

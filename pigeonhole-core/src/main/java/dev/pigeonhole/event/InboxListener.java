@@ -70,6 +70,11 @@ public interface InboxListener {
       return with(InboxEvent.Poisoned.class, action);
     }
 
+    /** Deliveries whose key nobody has known for too long, many at once; they wait as well. */
+    public Choice onPoisonedUnknown(Consumer<? super InboxEvent.PoisonedUnknown> action) {
+      return with(InboxEvent.PoisonedUnknown.class, action);
+    }
+
     /** Failures of direct channels, which nobody repeats. */
     public Choice onDirectFailed(Consumer<? super InboxEvent.DirectFailed> action) {
       return with(InboxEvent.DirectFailed.class, action);

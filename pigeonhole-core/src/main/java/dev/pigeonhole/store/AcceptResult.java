@@ -21,4 +21,10 @@ public sealed interface AcceptResult {
 
   /** The database refused this one row; its neighbours are not affected. */
   record Refused(String reason) implements AcceptResult {}
+
+  /**
+   * Nothing was stored, because somebody else is just storing this identity or one of its
+   * neighbours. Only answered to {@link Acceptor#acceptTogether}.
+   */
+  record Busy() implements AcceptResult {}
 }

@@ -29,6 +29,20 @@ public interface Acceptor {
   List<AcceptResult> accept(List<NewMessage> batch);
 
   /**
+   * The same for messages of several callers, who must not wait for each other's troubles: what
+   * would have to wait for another open transaction is answered as {@link AcceptResult.Busy} after
+   * a moment, with nothing stored, and so may be its neighbours. Each caller then accepts his own
+   * by himself. Within one ordering key nothing is stored behind what is busy.
+   *
+   * <p>A store in which nobody waits for others need not do anything about it.
+   *
+   * @throws StoreException if nothing was accepted, or nobody can say
+   */
+  default List<AcceptResult> acceptTogether(List<NewMessage> batch) {
+    return accept(batch);
+  }
+
+  /**
    * Accepts inside the caller's transaction: never commits, rolls back or closes, and tries nothing
    * again.
    *

@@ -261,6 +261,36 @@ public class TransactionFaultTest {
   }
 
   @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void aStatementOfTheHandlerThatTakesTooLongIsTheHandlersFailure(TestDatabase database) {
+    Rig rig = Rig.on(database);
+    rig.accept(rig.message("m", rig.a));
+    Delivery delivery = rig.only(rig.a);
+    String endless =
+        switch (database.kind()) {
+          case POSTGRES -> "SELECT pg_sleep(600)";
+          case MARIADB -> "SELECT SLEEP(600)";
+          case H2 -> "SELECT count(*) FROM SYSTEM_RANGE(1, 1000000000000) WHERE RAND() < 0";
+        };
+
+    assertThatExceptionOfType(WorkFailedException.class)
+        .isThrownBy(
+            () ->
+                transactions(rig)
+                    .run(
+                        List.of(delivery),
+                        (row, connection) -> {
+                          try (Statement statement = connection.createStatement()) {
+                            statement.setQueryTimeout(1);
+                            statement.execute(endless);
+                          }
+                        }))
+        .satisfies(failed -> assertThat(failed.delivery()).isEqualTo(delivery))
+        .withCauseInstanceOf(SQLException.class);
+    assertThat(rig.only(rig.a)).isEqualTo(delivery);
+  }
+
+  @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
   void planSettingsOfTheHandlersTransactionAreLeftAlone(TestDatabase database) throws Exception {
     Rig rig = Rig.on(database);

@@ -52,6 +52,26 @@ abstract class CallerTransactionContract extends DatabaseFixture {
   }
 
   @Test
+  void whatAnOpenTransactionStoresIsBusyForThoseWhoShareACommit() throws SQLException {
+    List<NewMessage> shared =
+        List.of(message("held").to(a).build(), message("other").to(a).build());
+    try (Connection connection = transaction()) {
+      accept(connection, message("held").to(a).build());
+      List<AcceptResult> results = store.acceptor().acceptTogether(shared);
+
+      assertThat(results).hasSize(2);
+      assertThat(results.get(0)).isEqualTo(new AcceptResult.Busy());
+      if (results.get(1) instanceof AcceptResult.Busy) {
+        stored(shared.get(1)); // alone, it waits for nobody
+      }
+      connection.rollback();
+    }
+
+    stored(shared.get(0));
+    assertThat(ready(a)).hasSize(2);
+  }
+
+  @Test
   void theConnectionStaysTheCallers() throws SQLException {
     try (Connection connection = transaction()) {
       accept(connection, message("first").to(a).build());

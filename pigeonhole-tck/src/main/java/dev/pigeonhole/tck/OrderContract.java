@@ -2,6 +2,7 @@ package dev.pigeonhole.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.store.Ahead;
 import dev.pigeonhole.store.AheadRead;
 import dev.pigeonhole.store.Delivery;
@@ -111,6 +112,31 @@ abstract class OrderContract extends StoreFixture {
 
     assertThat(ahead(after).blocked()).isEmpty();
     assertThat(ahead(after).open()).extracting(Delivery::seq).containsExactly(head.seq());
+  }
+
+  @Test
+  void aRowThatIsBlockedAfterItsHeadWasRetriedIsDueAtOnce() {
+    Delivery head = ordered("head", "k");
+    Delivery after = ordered("after", "k");
+    settle(head, poisoned());
+    store.admin().retry(SOURCE, "head", a.family(), "ada", "fixed");
+    settle(after, blocked());
+
+    assertThat(due(a)).extracting(Delivery::seq).containsExactly(head.seq(), after.seq());
+  }
+
+  @Test
+  void aRowStaysBlockedWhileAnotherPoisonedOneStandsBeforeIt() {
+    Delivery first = ordered("first", "k");
+    Delivery second = ordered("second", "k");
+    Delivery after = ordered("after", "k");
+    settle(first, poisoned());
+    settle(second, poisoned());
+    store.admin().retry(SOURCE, "first", a.family(), "ada", "fixed");
+    settle(after, blocked());
+
+    assertThat(due(a)).extracting(Delivery::seq).containsExactly(first.seq());
+    assertThat(view("after", a).state()).isEqualTo(DeliveryState.BLOCKED);
   }
 
   @Test

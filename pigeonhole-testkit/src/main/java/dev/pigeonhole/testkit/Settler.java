@@ -3,6 +3,7 @@ package dev.pigeonhole.testkit;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Settlement;
+import java.util.Objects;
 
 /**
  * Ends one attempt. Every outcome takes the row away at its version or raises the version, so that
@@ -51,8 +52,23 @@ final class Settler {
       rows.replace(row, OpenRow.due(next, tables.now()));
     } else if (outcome instanceof Outcome.Blocked) {
       Delivery next = next(was, 1, was.failures(), crashes, 0);
-      rows.replace(row, OpenRow.blocked(next));
+      rows.replace(row, hasHead(was) ? OpenRow.blocked(next) : OpenRow.due(next, tables.now()));
     }
+  }
+
+  /**
+   * Whether a poisoned delivery still stands before this one. An operator may have retried it since
+   * the engine looked, and what is blocked behind no head would wait for ever.
+   */
+  private boolean hasHead(Delivery blocked) {
+    return blocked.keyHash() == null
+        || tables.poison.values().stream()
+            .map(Tables.PoisonRow::delivery)
+            .anyMatch(
+                head ->
+                    head.cell().handler() == blocked.cell().handler()
+                        && Objects.equals(head.keyHash(), blocked.keyHash())
+                        && head.seq() < blocked.seq());
   }
 
   /** The row after the attempt: its mark is always cleared. */

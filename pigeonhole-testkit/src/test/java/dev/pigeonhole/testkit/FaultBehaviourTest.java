@@ -31,6 +31,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -158,13 +159,8 @@ class FaultBehaviourTest {
     for (int i = 0; i < 3; i++) {
       inbox.receive("suspect" + i, "x");
     }
-    Set<Integer> families = new java.util.HashSet<>();
-    for (HandlerId id : memory.maintenance().handlers()) {
-      families.add(id.family());
-    }
-    long ghost = memory.nodes().join("ghost", families);
-    List<Cell> cells = memory.nodes().cells(families).stream().map(CellRow::cell).toList();
-    memory.nodes().take(ghost, cells);
+    long ghost = ghost();
+    List<Cell> cells = takeAll(ghost);
     List<Delivery> rows =
         memory.deliveries().fresh(cells.stream().map(cell -> Range.after(cell, 0, 9)).toList());
     memory.deliveries().mark(rows, ghost, false);
@@ -178,6 +174,60 @@ class FaultBehaviourTest {
       Message message = Message.of(when + "-ordered" + i, i == 1 ? "fails once" : "x");
       inbox.receive("c", message.orderedBy("k"));
     }
+  }
+
+  @Test
+  void aMarkThatFailedIsOwedAgain() {
+    AtomicInteger calls = new AtomicInteger();
+    AtomicInteger marked = new AtomicInteger();
+    TestInbox single =
+        TestInbox.on(
+                store,
+                new TestClock(),
+                Channel.named("c").on(String.class).handle("h", ran::add).build())
+            .with(it -> it.lanes(1).concurrency(1).batchSize(1).restartDelay(ofMillis(1)));
+    try (single) {
+      single.inbox();
+      leaveUncleanly();
+      store.around(
+          "mark",
+          call -> {
+            if (calls.incrementAndGet() <= 5) {
+              throw new IllegalStateException("not marked");
+            }
+            marked.incrementAndGet();
+            return call.proceed();
+          });
+      for (int i = 0; i < 30; i++) {
+        single.receive("m" + i, "x" + i);
+      }
+      single.start().awaitDrained();
+    }
+    assertThat(ran).hasSize(30);
+    assertThat(marked).hasValue(10 * 1 + 1);
+  }
+
+  /** Cells of a node that died, with nothing of it marked. */
+  private void leaveUncleanly() {
+    long ghost = ghost();
+    takeAll(ghost);
+    memory.nodes().declareDead(ghost, 0);
+  }
+
+  private long ghost() {
+    return memory.nodes().join("ghost", families());
+  }
+
+  private List<Cell> takeAll(long node) {
+    List<Cell> cells = memory.nodes().cells(families()).stream().map(CellRow::cell).toList();
+    memory.nodes().take(node, cells);
+    return cells;
+  }
+
+  private Set<Integer> families() {
+    return memory.maintenance().handlers().stream()
+        .map(HandlerId::family)
+        .collect(Collectors.toSet());
   }
 
   @Test
@@ -327,6 +377,23 @@ class FaultBehaviourTest {
     }
     assertThat(memory.nodes().nodes()).extracting(NodeRow::alive).containsOnly(false);
     assertThat(inbox.drain()).isEqualTo(2);
+  }
+
+  @Test
+  void aStartThatEndsInAnErrorLeavesNoNodeBehind() {
+    inbox.receive("m", "x");
+    for (String method : List.of("known", "nodes", "cells", "take", "handlers")) {
+      store.around(
+          method,
+          call -> {
+            throw new OutOfMemoryError(method);
+          });
+      assertThatThrownBy(inbox::start).isInstanceOf(OutOfMemoryError.class).hasMessage(method);
+      store.unhook(method);
+    }
+    assertThat(memory.nodes().nodes()).extracting(NodeRow::alive).containsOnly(false);
+    inbox.start().awaitDrained();
+    assertThat(ran).containsExactly("m");
   }
 
   @Test

@@ -273,6 +273,26 @@ class KeyBehaviourTest {
   }
 
   @Test
+  void b31_listenersAreToldOnceOfAllDeliveriesOfAnUnknownKey() {
+    TestInbox old = version(HandlerKey.of("gone"));
+    old.receive("m1", "x");
+    old.receive("m2", "x");
+
+    TestInbox other = version(HandlerKey.of("here")).with(it -> it.holdUnknownKeys(ZERO));
+    other.drain();
+
+    assertThat(events.of(InboxEvent.PoisonedUnknown.class))
+        .singleElement()
+        .satisfies(
+            event -> {
+              assertThat(event.handlers()).containsExactly("gone");
+              assertThat(event.deliveries()).isEqualTo(2);
+              assertThat(event.failure().code()).isEqualTo(ErrorCode.HANDLER_KEY_UNKNOWN);
+            });
+    assertThat(events.heard(InboxEvent.Poisoned.class)).isFalse();
+  }
+
+  @Test
   void b31_anUnknownKeyIsHeldForItsGrace() {
     TestInbox old = version(HandlerKey.of("gone"));
     old.receive("m", "x");

@@ -30,8 +30,10 @@ final class Attempt implements Received<Object> {
 
   private final BooleanSupplier stopping;
   private State state = State.RUNNING; // guarded by this
+  private long endedNanos; // guarded by this; meant when the state is ENDED
   private boolean left; // guarded by this; the handler has returned, its thread may do other work
   private @Nullable Object payload; // set once, before the handler sees this
+  private boolean decoded; // set with it
   private volatile long startedNanos = System.nanoTime();
   private volatile boolean stop;
   private volatile @Nullable Connection connection;
@@ -48,6 +50,9 @@ final class Attempt implements Received<Object> {
       return false;
     }
     state = end;
+    if (end == State.ENDED) {
+      endedNanos = System.nanoTime();
+    }
     return true;
   }
 
@@ -76,8 +81,14 @@ final class Attempt implements Received<Object> {
     stop = true;
   }
 
-  void decoded(@Nullable Object decoded) {
-    this.payload = decoded;
+  void decoded(@Nullable Object content) {
+    this.payload = content;
+    this.decoded = true;
+  }
+
+  /** Whether the payload could be read: what went wrong after that is the handler's doing. */
+  boolean decoded() {
+    return decoded;
   }
 
   void using(@Nullable Connection inUse) {
@@ -88,8 +99,10 @@ final class Attempt implements Received<Object> {
     return connection;
   }
 
-  Duration took() {
-    return Duration.ofNanos(System.nanoTime() - startedNanos);
+  /** The handler's time, up to now if it has not returned; waiting for the store is not in it. */
+  synchronized Duration took() {
+    long end = state == State.ENDED ? endedNanos : System.nanoTime();
+    return Duration.ofNanos(end - startedNanos);
   }
 
   @Override

@@ -5,6 +5,7 @@ import dev.pigeonhole.Failure;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.registry.BoundHandler;
+import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.internal.rescue.Node;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
@@ -26,6 +27,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -61,7 +63,7 @@ final class Dispatcher {
   private final OpenSet open;
   private final Reads reads;
   private final OrderedKeys keys;
-  private final Suspects suspects = new Suspects(this::nothingRuns, this::goOn);
+  private final Suspects suspects = new Suspects(this::nothingRuns, this::goOn, System::nanoTime);
   private final LinkedBlockingQueue<Runnable> mail = new LinkedBlockingQueue<>();
 
   private final Map<Cell, CellState> cells = new LinkedHashMap<>();
@@ -307,7 +309,9 @@ final class Dispatcher {
 
   // ---- rows coming in
 
-  private void take(List<Delivery> rows) {
+  /** Answers how many of the rows are open from now on and were not before. */
+  private int take(List<Delivery> rows) {
+    int before = open.size();
     List<Delivery> ordered = new ArrayList<>();
     for (Delivery row : rows) {
       CellState cell = cells.get(row.cell());
@@ -324,6 +328,7 @@ final class Dispatcher {
     if (!ordered.isEmpty()) {
       keys.take(ordered);
     }
+    return open.size() - before;
   }
 
   private void opened(CellState cell, Delivery row) {
@@ -433,24 +438,31 @@ final class Dispatcher {
 
   private List<Delivery> markIfOnProbation(List<Delivery> rows) {
     List<Delivery> toMark = new ArrayList<>();
+    Map<CellState, Integer> marks = new HashMap<>();
     for (Delivery row : rows) {
       CellState cell = cells.get(row.cell());
-      if (cell != null && cell.probation > 0) {
+      if (cell != null && marks.getOrDefault(cell, 0) < cell.probation) {
         toMark.add(row);
-        if (--cell.probation == 0) {
-          probationOver.add(cell);
-        }
+        marks.merge(cell, 1, Integer::sum);
       }
     }
     if (toMark.isEmpty()) {
       return rows;
     }
     Set<Delivery> gone = store.mark(toMark, node.incarnation(), false);
+    marks.forEach(this::marked); // only now: a mark that failed is owed again
     if (gone.isEmpty()) {
       return rows;
     }
     gone.forEach(this::gone);
     return rows.stream().filter(row -> !gone.contains(row)).toList();
+  }
+
+  private void marked(CellState cell, int rows) {
+    cell.probation -= rows;
+    if (cell.probation == 0) {
+      probationOver.add(cell);
+    }
   }
 
   private List<Work> works(List<Delivery> rows) {
@@ -488,9 +500,15 @@ final class Dispatcher {
     handed.add(row);
     settler.add(
         new Settlement(row, new Outcome.Poisoned(failure, false)),
-        () ->
-            events.tell(
-                new InboxEvent.Poisoned(events.inbox(), handler, message, row.attempt(), failure)));
+        () -> {
+          LOG.warn(
+              "Delivery of {} to '{}' is poisoned: {}",
+              Names.shown(message.toString()),
+              handler,
+              Failures.line(failure));
+          events.tell(
+              new InboxEvent.Poisoned(events.inbox(), handler, message, row.attempt(), failure));
+        });
   }
 
   private void wakeWorkers() {
@@ -526,7 +544,6 @@ final class Dispatcher {
   }
 
   private void poisonKiller(Delivery row) {
-    LOG.warn("Delivery {} took its process with it {} times and is poisoned", row, row.crashes());
     BoundHandler handler = line(row.cell()).handler;
     StoredMessage message = store.load(List.of(row.seq())).get(row.seq());
     poison(
@@ -581,6 +598,22 @@ final class Dispatcher {
     letGo(row);
     reads.sweepSoon();
     reads.roomMade();
+  }
+
+  /**
+   * Whether the row of an attempt that does not end could be settled at once, because nobody holds
+   * it in the database any more. The question leaves a mark, which the settle takes away.
+   */
+  void askWhetherFree(Delivery row, Consumer<Boolean> answer) {
+    boolean free = false;
+    try {
+      free =
+          handed.contains(row)
+              && cells.containsKey(row.cell())
+              && store.mark(List.of(row), node.incarnation(), false).isEmpty();
+    } finally {
+      answer.accept(free);
+    }
   }
 
   /** The row is gone or has changed: somebody else has settled it. */

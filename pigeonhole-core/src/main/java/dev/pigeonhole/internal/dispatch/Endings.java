@@ -1,5 +1,6 @@
 package dev.pigeonhole.internal.dispatch;
 
+import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.RetryLaterException;
@@ -32,6 +33,7 @@ final class Endings {
   private final Events events;
   private final RetryPolicy defaultRetry;
   private final InstantSource clock;
+  private final LogLimit logLimit = new LogLimit(20, Duration.ofSeconds(1));
 
   Endings(Settler settler, Events events, RetryPolicy defaultRetry, InstantSource clock) {
     this.settler = settler;
@@ -67,7 +69,7 @@ final class Endings {
     Delivery delivery = attempt.work.delivery();
     try {
       Instant now = clock.instant();
-      Failure failure = Failures.of(thrown, now);
+      Failure failure = failure(attempt, thrown, now);
       Outcome outcome = judge(attempt, thrown, failure);
       settler.add(new Settlement(delivery, outcome), () -> tellFailed(attempt, outcome, failure));
     } catch (Throwable e) {
@@ -90,11 +92,17 @@ final class Endings {
         new Settlement(delivery, new Outcome.Released()), () -> tellReleased(attempt, releases));
   }
 
+  /** A handler that reads other things fails like any other: this message could be read. */
+  private static Failure failure(Attempt attempt, Throwable thrown, Instant now) {
+    return thrown instanceof CodecException && attempt.decoded()
+        ? Failures.of(ErrorCode.HANDLER_FAILED, thrown, now)
+        : Failures.of(thrown, now);
+  }
+
   private Outcome judge(Attempt attempt, Throwable thrown, Failure failure) {
     int failures = attempt.work.delivery().failures() + 1;
-    RetryPolicy chosen = attempt.handler.spec().retry();
-    RetryPolicy policy = chosen == null ? defaultRetry : chosen;
-    if (thrown instanceof CodecException) {
+    RetryPolicy policy = policy(attempt);
+    if (thrown instanceof CodecException && !attempt.decoded()) {
       return new Outcome.Poisoned(failure, false);
     }
     if (thrown instanceof PoisonException) {
@@ -114,6 +122,11 @@ final class Endings {
       return new Outcome.RetryAfter(retry.delay(), failure);
     }
     return new Outcome.Poisoned(failure, true);
+  }
+
+  private RetryPolicy policy(Attempt attempt) {
+    RetryPolicy chosen = attempt.handler.spec().retry();
+    return chosen == null ? defaultRetry : chosen;
   }
 
   /** A wait that no store can add to its time would keep every settle of its batch. */
@@ -140,21 +153,38 @@ final class Endings {
     String handler = attempt.handler.key();
     if (outcome instanceof Outcome.Poisoned) {
       LOG.warn(
-          "Delivery of {} to '{}' is poisoned after attempt {}: {} {}",
+          "Delivery of {} to '{}' is poisoned after attempt {}: {}",
           Names.shown(attempt.message().toString()),
           handler,
           attempt.attempt(),
-          failure.code().text(),
-          failure.type());
+          Failures.line(failure));
       events.tell(
           new InboxEvent.Poisoned(
               events.inbox(), handler, attempt.message(), attempt.attempt(), failure));
     } else {
       Duration next = outcome instanceof Outcome.RetryAfter retry ? retry.delay() : Duration.ZERO;
+      logFailed(attempt, failure, next);
       events.tell(
           new InboxEvent.Failed(
               events.inbox(), handler, attempt.message(), attempt.attempt(), failure, next));
     }
+  }
+
+  private void logFailed(Attempt attempt, Failure failure, Duration next) {
+    int leftOut = logLimit.leftOutBefore(System.nanoTime());
+    if (leftOut < 0) {
+      return;
+    }
+    LOG.info(
+        "Attempt {} of {} to deliver {} to '{}' failed; the next one is in {}: {}{}",
+        attempt.work.delivery().failures() + 1,
+        policy(attempt).maxAttempts(),
+        Names.shown(attempt.message().toString()),
+        attempt.handler.key(),
+        next,
+        Failures.line(failure),
+        leftOut == 0 ? "" : " (" + leftOut + " failures before this one were not logged)");
+    LOG.debug("It failed with {}", failure.stack());
   }
 
   private void tellReleased(Attempt attempt, int releases) {

@@ -300,6 +300,11 @@ public final class Engine {
     }
 
     @Override
+    public void askWhetherFree(Delivery delivery, Consumer<Boolean> answer) {
+      dispatcher.post(() -> dispatcher.askWhetherFree(delivery, answer));
+    }
+
+    @Override
     public void fatal(Throwable error) {
       fatal.accept(error);
     }

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 public final class Failures {
   private static final int MESSAGE = 2_000;
   private static final int STACK = 8_000;
+  private static final int LINE = 500;
 
   private Failures() {}
 
@@ -44,6 +45,16 @@ public final class Failures {
         "",
         code.text(),
         at.truncatedTo(java.time.temporal.ChronoUnit.MICROS));
+  }
+
+  /** Code, type and text on one line of a log. */
+  static String line(Failure failure) {
+    String code = failure.code().text();
+    String named = failure.type().equals(code) ? code : code + " " + failure.type();
+    String told = failure.message();
+    String bare = told.startsWith(code + ": ") ? told.substring(code.length() + 2) : told;
+    String text = clean(bare.replaceAll("\\s+", " ").strip(), LINE);
+    return text.isEmpty() ? named : named + ": " + text;
   }
 
   /** Escapes what a database may refuse and cuts the rest; keeps line breaks and tabs. */

@@ -1,11 +1,15 @@
 package dev.pigeonhole.internal.dispatch;
 
+import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.Acceptor;
 import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.StoreException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Deque;
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -14,6 +18,10 @@ import org.jspecify.annotations.Nullable;
  * Lets accepts of many threads share commits, without a thread of its own and without waiting when
  * idle: whoever gets the lock commits for everybody who queued up while the last commit was under
  * way, and the others find their answer ready when the lock comes to them.
+ *
+ * <p>Callers share a commit, not their troubles. Whoever could not be served with the others, since
+ * an open transaction is in the way or the group failed for a reason that may be somebody else's,
+ * accepts by himself, on his own thread and without the lock. Only an outage concerns all alike.
  */
 public final class GroupAcceptor {
   private static final class Pending {
@@ -64,7 +72,41 @@ public final class GroupAcceptor {
     if (mine.failure != null) {
       throw mine.failure;
     }
-    return mine.results == null ? List.of() : mine.results;
+    return mine.results == null ? List.of() : withoutBusy(mine.batch, mine.results);
+  }
+
+  /** Asks again, alone, for what the group had no answer to. */
+  private List<AcceptResult> withoutBusy(List<NewMessage> batch, List<AcceptResult> results) {
+    List<NewMessage> busy = new ArrayList<>();
+    for (int i = 0; i < results.size(); i++) {
+      if (results.get(i) instanceof AcceptResult.Busy) {
+        busy.add(batch.get(i));
+      }
+    }
+    if (busy.isEmpty()) {
+      return results;
+    }
+    Iterator<AcceptResult> answers = alone(busy, busy.size() < batch.size()).iterator();
+    List<AcceptResult> all = new ArrayList<>(results.size());
+    for (AcceptResult result : results) {
+      all.add(result instanceof AcceptResult.Busy ? answers.next() : result);
+    }
+    return all;
+  }
+
+  private List<AcceptResult> alone(List<NewMessage> batch, boolean partlyDone) {
+    try {
+      return acceptor.accept(batch);
+    } catch (StoreException e) {
+      if (!partlyDone || e.kind() == StoreException.Kind.UNKNOWN) {
+        throw e;
+      }
+      throw new StoreException(
+          StoreException.Kind.UNKNOWN,
+          ErrorCode.COMMIT_UNKNOWN,
+          "A part of the batch was accepted and the rest was not: " + e.getMessage(),
+          e);
+    }
   }
 
   /** How many accepts wait for a commit, for tests. */
@@ -99,7 +141,7 @@ public final class GroupAcceptor {
     List<NewMessage> all = new ArrayList<>();
     group.forEach(pending -> all.addAll(pending.batch));
     try {
-      List<AcceptResult> results = acceptor.accept(all);
+      List<AcceptResult> results = acceptor.acceptTogether(all);
       int from = 0;
       for (Pending pending : group) {
         int to = from + pending.batch.size();
@@ -107,10 +149,22 @@ public final class GroupAcceptor {
         from = to;
       }
     } catch (RuntimeException e) {
-      group.forEach(pending -> pending.failure = e);
+      if (group.size() == 1 || isOutage(e)) {
+        group.forEach(pending -> pending.failure = e); // it would not go better one by one
+      } else {
+        group.forEach(GroupAcceptor::leaveAlone);
+      }
     } catch (Error e) {
-      group.forEach(pending -> pending.failure = new IllegalStateException("accept failed", e));
-      throw e;
+      group.forEach(GroupAcceptor::leaveAlone);
     }
+  }
+
+  private static boolean isOutage(RuntimeException e) {
+    return e instanceof StoreException failed && failed.kind() != StoreException.Kind.PERMANENT;
+  }
+
+  /** Nobody knows whose fault it was: let each try for himself. */
+  private static void leaveAlone(Pending pending) {
+    pending.results = Collections.nCopies(pending.batch.size(), new AcceptResult.Busy());
   }
 }

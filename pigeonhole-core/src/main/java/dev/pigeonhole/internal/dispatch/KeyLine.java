@@ -23,6 +23,9 @@ final class KeyLine {
   /** The attempt under way. A later attempt of the same row may already be a member. */
   @Nullable Delivery running;
 
+  /** Set when a row found no room here: until the handler has room again no more are put in. */
+  boolean full;
+
   /** The head if it can run now. */
   @Nullable Delivery next() {
     Map.Entry<Long, Member> head = members.firstEntry();

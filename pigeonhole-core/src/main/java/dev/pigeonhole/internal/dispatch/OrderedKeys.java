@@ -24,6 +24,9 @@ import java.util.Set;
  * committed before it was even accepted; so one question to the database when the row is first seen
  * ({@link Deliveries#ahead}) finds them all.
  *
+ * <p>A key that has more followers than this node wants to remember is <em>full</em>: the rest is
+ * neither kept nor asked about, but left where it is until half of the others are gone.
+ *
  * <p>Behind a poisoned head nothing runs. Behind a head that waits for its time everything waits,
  * until it has come back as due. Whenever somebody else turns out to work on a key, all that was
  * thought of it is forgotten and read again.
@@ -91,7 +94,27 @@ final class OrderedKeys {
   // ---- rows coming in
 
   /** Puts rows that have just been read, and opened, into their keys. */
-  void take(List<Delivery> read) {
+  void take(List<Delivery> offered) {
+    List<Delivery> read = new ArrayList<>(offered.size());
+    for (Delivery row : offered) {
+      if (hasNoRoomFor(row)) {
+        rows.forget(row);
+      } else {
+        read.add(row);
+      }
+    }
+    if (!read.isEmpty()) {
+      putIntoKeys(read);
+    }
+  }
+
+  /** To ask what stands before such a row would bring back everything that was left out so far. */
+  private boolean hasNoRoomFor(Delivery row) {
+    KeyLine key = rows.line(row.cell()).keys.get(hash(row));
+    return key != null && key.full && !key.members.isEmpty() && row.seq() > key.members.lastKey();
+  }
+
+  private void putIntoKeys(List<Delivery> read) {
     Map<KeyName, Delivery> highest = new LinkedHashMap<>();
     for (Delivery row : read) {
       highest.merge(KeyName.of(row), row, (one, other) -> one.seq() > other.seq() ? one : other);
@@ -114,6 +137,7 @@ final class OrderedKeys {
       HandlerLine line = rows.line(each.getValue().cell());
       KeyLine key = line.keys.get(each.getKey().hash());
       if (key != null) {
+        trim(line, key);
         advance(line, each.getKey().hash(), key);
       }
     }
@@ -176,17 +200,31 @@ final class OrderedKeys {
     if (before == null || !before.runnable()) {
       line.waitingInKeys++;
     }
-    if (line.waitingInKeys > line.capacity * MAX_WAITING_PER_CAPACITY
-        && key.members.lastKey() == row.seq()
-        && key.members.size() > 1) {
-      // A sweep, or the question for a later row, finds it again.
-      key.members.remove(row.seq());
+  }
+
+  /** Forgets the last ones of a key while there are too many; a sweep or a due read finds them. */
+  private void trim(HandlerLine line, KeyLine key) {
+    while (line.waitingInKeys > most(line) && key.members.size() > 1) {
+      KeyLine.Member last = key.members.lastEntry().getValue();
+      if (!last.runnable() || (key.running != null && key.running.seq() == last.row().seq())) {
+        return;
+      }
+      key.members.pollLastEntry();
+      key.full = true;
       line.waitingInKeys--;
-      rows.forget(row);
+      rows.forget(last.row());
     }
   }
 
+  private static int most(HandlerLine line) {
+    return line.capacity * MAX_WAITING_PER_CAPACITY;
+  }
+
   private void advance(HandlerLine line, long hash, KeyLine key) {
+    if (key.full && line.waitingInKeys * 2 <= most(line)) {
+      key.full = false;
+      rows.sweepSoon();
+    }
     Delivery next = key.next();
     if (next != null) {
       key.running = next;

@@ -15,8 +15,8 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.ToIntFunction;
 
 /**
  * Decides which rows to ask the store for, and when.
@@ -26,13 +26,15 @@ import java.util.function.Function;
  * the cursor: the <em>look-back</em>, up to five times a second, covers the last three seconds of
  * it. What comes later still is left to the <em>sweep</em> from the start, which takes at most a
  * twentieth of the time. <em>Due</em> reads rows that waited for a time, at the time they are known
- * to wait for. None of them is asked for a handler that has no room, and each costs what it
- * returns, not what waits: dead index entries under a long snapshot lie before the cursor.
+ * to wait for; while that mostly brings back what is known here, it is asked less and less often.
+ * None of them is asked for a handler that has no room, and each costs what it returns, not what
+ * waits: dead index entries under a long snapshot lie before the cursor.
  */
 final class Reads {
   private static final long LOOK_BACK = Duration.ofMillis(200).toNanos();
   private static final long SWEEP = Duration.ofSeconds(5).toNanos();
   private static final long NEVER = Duration.ofHours(1).toNanos();
+  private static final long SHORTEST_DUE_PAUSE = Duration.ofMillis(10).toNanos();
   private static final int SHARE = 16;
   private static final int SWEEP_CHUNK = 200;
 
@@ -54,6 +56,8 @@ final class Reads {
   private long nextSweep;
   private long nextDue;
   private long nextDuePoll;
+  private long noDueBefore;
+  private long duePause;
 
   Reads(
       Deliveries store,
@@ -73,6 +77,7 @@ final class Reads {
     nextSweep = now + SWEEP;
     nextDue = now;
     nextDuePoll = now;
+    noDueBefore = now;
   }
 
   /** Something may have come in anywhere. */
@@ -116,6 +121,8 @@ final class Reads {
     long now = System.nanoTime();
     looking = true;
     nextDue = now;
+    noDueBefore = now;
+    duePause = 0;
     nextSweep = now;
   }
 
@@ -130,16 +137,21 @@ final class Reads {
     long next = nextForward - now;
     next = Math.min(next, nextLookBack - now);
     next = Math.min(next, nextSweep - now);
-    next = Math.min(next, Math.min(nextDue, nextDuePoll) - now);
+    next = Math.min(next, untilDue(now));
     return Math.max(0, next);
+  }
+
+  private long untilDue(long now) {
+    return Math.max(noDueBefore - now, Math.min(nextDue - now, nextDuePoll - now));
   }
 
   /**
    * Reads what is due now.
    *
-   * @param found is given each read's rows before the next read begins
+   * @param found is given each read's rows before the next read begins, and answers how many of
+   *     them were new here
    */
-  void turn(long now, Consumer<List<Delivery>> found) {
+  void turn(long now, ToIntFunction<List<Delivery>> found) {
     swept = false;
     if (cells.isEmpty()) {
       looking = false;
@@ -167,7 +179,7 @@ final class Reads {
       }
       forward(new LinkedHashSet<>(some), now, found);
     }
-    if (now - nextDue >= 0 || now - nextDuePoll >= 0) {
+    if (untilDue(now) <= 0) {
       due(now, found);
     }
     if (now - nextLookBack >= 0) {
@@ -193,7 +205,7 @@ final class Reads {
     return line.room() * 4 >= line.capacity;
   }
 
-  private void forward(Collection<CellState> some, long now, Consumer<List<Delivery>> found) {
+  private void forward(Collection<CellState> some, long now, ToIntFunction<List<Delivery>> found) {
     Map<HandlerLine, Integer> behind = new HashMap<>();
     for (CellState cell : some) {
       if (!cell.caughtUp && !cell.leaving) {
@@ -242,7 +254,7 @@ final class Reads {
     add(rows, found);
   }
 
-  private void due(long now, Consumer<List<Delivery>> found) {
+  private void due(long now, ToIntFunction<List<Delivery>> found) {
     List<CellLimit> asked = new ArrayList<>();
     fullWhenDue.clear();
     for (CellState cell : cells) {
@@ -260,13 +272,18 @@ final class Reads {
       return;
     }
     DueRead read = store.due(asked);
-    add(read.rows(), found);
+    int taken = add(read.rows(), found);
+    // Rows that wait in their key, or found no room there, come back with each read.
+    duePause =
+        taken * 4 < read.rows().size()
+            ? Math.min(pollMax, Math.max(SHORTEST_DUE_PAUSE, 2 * duePause))
+            : 0;
+    noDueBefore = now + duePause;
     read.untilNext()
-        .ifPresent(
-            delay -> nextDue = now + Math.max(delay.toNanos(), Duration.ofMillis(10).toNanos()));
+        .ifPresent(delay -> nextDue = now + Math.max(delay.toNanos(), SHORTEST_DUE_PAUSE));
   }
 
-  private void lookBack(long now, Consumer<List<Delivery>> found) {
+  private void lookBack(long now, ToIntFunction<List<Delivery>> found) {
     List<Range> ranges = new ArrayList<>();
     for (CellState cell : cells) {
       long then = cell.tick();
@@ -281,7 +298,7 @@ final class Reads {
     nextLookBack = now + Math.max(LOOK_BACK, 10 * (System.nanoTime() - began));
   }
 
-  private void sweep(long now, Consumer<List<Delivery>> found) {
+  private void sweep(long now, ToIntFunction<List<Delivery>> found) {
     swept = true;
     long began = System.nanoTime();
     List<Range> ranges = new ArrayList<>();
@@ -316,9 +333,7 @@ final class Reads {
     return next;
   }
 
-  private static void add(List<Delivery> rows, Consumer<List<Delivery>> found) {
-    if (!rows.isEmpty()) {
-      found.accept(rows);
-    }
+  private static int add(List<Delivery> rows, ToIntFunction<List<Delivery>> found) {
+    return rows.isEmpty() ? 0 : found.applyAsInt(rows);
   }
 }

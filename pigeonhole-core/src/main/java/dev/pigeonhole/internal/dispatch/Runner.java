@@ -44,6 +44,12 @@ final class Runner {
     /** The rows were not ours to run: somebody else has or had them. */
     void notOurs(Delivery delivery);
 
+    /**
+     * Finds out whether the row is still at its version with no transaction holding it, and
+     * answers, possibly on another thread.
+     */
+    void askWhetherFree(Delivery delivery, Consumer<Boolean> answer);
+
     /** The JVM is out of memory: stop this node while it can still be stopped. */
     void fatal(Throwable error);
   }
@@ -107,7 +113,7 @@ final class Runner {
     }
     Throwable thrown = null;
     try {
-      startClock(line, attempt);
+      startClock(line, attempt, () -> {});
       CrashPoints.reach("run.before-handler");
       MessageHandler<Object> plain = line.handler.spec().plain();
       if (plain != null) {
@@ -129,12 +135,16 @@ final class Runner {
     return attempt;
   }
 
-  /** The time of an attempt is the handler's own: waiting for the store does not count. */
-  void startClock(HandlerLine line, Attempt attempt) {
+  /**
+   * The time of an attempt is the handler's own: waiting for the store does not count.
+   *
+   * @param aborted is called when the connection was taken away from one that took too long
+   */
+  void startClock(HandlerLine line, Attempt attempt, Runnable aborted) {
     attempt.started();
     Duration timeout = line.handler.spec().timeout();
     if (timeout != null) {
-      timeouts.watch(attempt, timeout, () -> timedOut(line, attempt, timeout));
+      timeouts.watch(attempt, timeout, () -> timedOut(line, attempt, timeout), aborted);
     }
   }
 
@@ -175,16 +185,20 @@ final class Runner {
       stuckNow = line.slotStuck();
     }
     if (!line.handler.spec().isTransactional()) { // else it settles when its transaction is over
-      endings.failed(
-          attempt,
-          new InboxException(
-              ErrorCode.HANDLER_TIMED_OUT,
-              "The attempt took longer than %s, the limit of handler '%s'. It was told to stop."
-                  .formatted(timeout, line.handler.key())));
+      endings.failed(attempt, tookTooLong(attempt, null));
     }
     events.tell(
         new InboxEvent.Stuck(events.inbox(), line.handler.key(), attempt.message(), stuckNow));
     line.wakeWorkers();
+  }
+
+  /** What a handler has failed with that was told to stop. */
+  static InboxException tookTooLong(Attempt attempt, @Nullable Throwable cause) {
+    return new InboxException(
+        ErrorCode.HANDLER_TIMED_OUT,
+        "The attempt took longer than %s, the limit of handler '%s'. It was told to stop."
+            .formatted(attempt.handler.spec().timeout(), attempt.handler.key()),
+        cause);
   }
 
   /** Gives the attempt a payload of its own. */

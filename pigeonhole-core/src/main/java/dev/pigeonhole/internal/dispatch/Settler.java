@@ -4,7 +4,9 @@ import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoreException;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -22,7 +24,18 @@ import org.slf4j.LoggerFactory;
  */
 final class Settler {
   /** An outcome on its way, and what to tell once it is written. */
-  record Entry(Settlement settlement, @Nullable Runnable event) {}
+  private static final class Entry {
+    final Settlement settlement;
+    final @Nullable Runnable event;
+
+    /** Whether an earlier try may have written it, so that a refusal may be our own doing. */
+    boolean doubtful; // the settling thread alone
+
+    Entry(Settlement settlement, @Nullable Runnable event) {
+      this.settlement = settlement;
+      this.event = event;
+    }
+  }
 
   private static final Logger LOG = LoggerFactory.getLogger(Settler.class);
   private static final long MAX_PAUSE_MILLIS = 1_000;
@@ -32,9 +45,8 @@ final class Settler {
   private final Consumer<List<Settled>> settled;
   private final LinkedBlockingQueue<Entry> queue = new LinkedBlockingQueue<>();
   private final AtomicInteger unwritten = new AtomicInteger();
-  // Only the settling thread touches these three.
+  // Only the settling thread touches these two.
   private List<Entry> batch = new ArrayList<>();
-  private boolean unknownBefore;
   private long pauseMillis;
 
   Settler(Deliveries store, int batchSize, Consumer<List<Settled>> settled) {
@@ -78,64 +90,91 @@ final class Settler {
   private void flush() {
     queue.drainTo(batch, Math.max(0, batchSize - batch.size()));
     try {
-      write(batch, unknownBefore);
+      write(batch);
       batch = new ArrayList<>();
-      unknownBefore = false;
       pauseMillis = 0;
     } catch (StoreException e) {
       if (e.kind() == StoreException.Kind.PERMANENT) {
         writeOneByOne(e);
         return;
       }
-      unknownBefore |= e.kind() == StoreException.Kind.UNKNOWN;
-      pauseMillis = Math.min(MAX_PAUSE_MILLIS, Math.max(50, pauseMillis * 2));
-      throw e;
-    } catch (RuntimeException | Error e) {
-      unknownBefore = true; // whatever it was, it may have come after the commit
       throw e;
     }
   }
 
-  /** One row that the database will never take must not keep the others. */
+  /**
+   * One row that the database will never take must not keep the others. What the store cannot take
+   * now stays in the batch, and so does everything behind it when something else goes wrong.
+   */
   private void writeOneByOne(StoreException why) {
     LOG.warn("Settling {} deliveries failed for good; trying them one by one", batch.size(), why);
-    List<Entry> entries = batch;
-    batch = new ArrayList<>();
-    for (Entry entry : entries) {
-      try {
-        write(List.of(entry), unknownBefore);
-      } catch (StoreException e) {
-        if (e.kind() != StoreException.Kind.PERMANENT) {
-          batch.add(entry);
-          continue;
+    List<Entry> kept = new ArrayList<>();
+    Deque<Entry> rest = new ArrayDeque<>(batch);
+    try {
+      while (!rest.isEmpty()) {
+        if (!writeAlone(rest.element())) {
+          kept.add(rest.element());
         }
-        LOG.error("Delivery {} cannot be settled; it will be run again", entry.settlement(), e);
-        settled.accept(List.of(new Settled(entry.settlement(), true)));
-        unwritten.decrementAndGet();
+        rest.remove();
       }
+    } finally {
+      kept.addAll(rest);
+      batch = kept;
     }
-    unknownBefore = false;
   }
 
-  private void write(List<Entry> entries, boolean resolving) {
-    List<Settlement> settlements = new ArrayList<>(entries.size());
-    for (Entry entry : entries) {
-      settlements.add(entry.settlement());
+  /** False if the store cannot take it now. */
+  private boolean writeAlone(Entry entry) {
+    try {
+      write(List.of(entry));
+    } catch (StoreException e) {
+      if (e.kind() != StoreException.Kind.PERMANENT) {
+        LOG.debug("Delivery {} will be settled later", entry.settlement, e);
+        return false;
+      }
+      LOG.error("Delivery {} cannot be settled; it will be run again", entry.settlement, e);
+      settled.accept(List.of(new Settled(entry.settlement, true)));
+      unwritten.decrementAndGet();
     }
-    Set<Delivery> refused = store.settle(settlements);
+    return true;
+  }
+
+  private void write(List<Entry> entries) {
+    Set<Delivery> refused = settle(entries);
     List<Settled> results = new ArrayList<>(entries.size());
     for (Entry entry : entries) {
-      // After a lost answer our own first try may be what refuses the second.
-      boolean lost = !resolving && refused.contains(entry.settlement().delivery());
-      results.add(new Settled(entry.settlement(), lost));
+      boolean lost = !entry.doubtful && refused.contains(entry.settlement.delivery());
+      results.add(new Settled(entry.settlement, lost));
     }
+    doubt(entries); // should telling it fail, it is written already
     settled.accept(results);
     for (int i = 0; i < results.size(); i++) {
       if (!results.get(i).refused()) {
-        tell(entries.get(i).event());
+        tell(entries.get(i).event);
       }
     }
     unwritten.addAndGet(-entries.size());
+  }
+
+  private Set<Delivery> settle(List<Entry> entries) {
+    try {
+      return store.settle(entries.stream().map(entry -> entry.settlement).toList());
+    } catch (StoreException e) {
+      if (e.kind() == StoreException.Kind.UNKNOWN) {
+        doubt(entries);
+      }
+      if (e.kind() != StoreException.Kind.PERMANENT) {
+        pauseMillis = Math.min(MAX_PAUSE_MILLIS, Math.max(50, pauseMillis * 2));
+      }
+      throw e;
+    } catch (RuntimeException | Error e) {
+      doubt(entries); // whatever it was, it may have come after the commit
+      throw e;
+    }
+  }
+
+  private static void doubt(List<Entry> entries) {
+    entries.forEach(entry -> entry.doubtful = true);
   }
 
   /** What is written stays written, whatever telling it brings. */

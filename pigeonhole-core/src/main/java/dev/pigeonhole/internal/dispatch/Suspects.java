@@ -7,6 +7,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -16,29 +17,39 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>While suspects wait the node is <em>quiet</em>: nothing else is started, and the first suspect
  * runs when everything that had begun has ended. An attempt that takes for ever ends the quiet for
- * a while, because a whole node must not rest for a suspect's sake.
+ * a while, because a whole node must not rest for a suspect's sake; each quiet in vain doubles the
+ * time until the next one.
  *
  * <p>Touched by the dispatcher's thread alone, but for {@link #quiet()}.
  */
 final class Suspects {
-  private static final long QUIET_AT_MOST = Duration.ofSeconds(30).toNanos();
+  static final Duration QUIET_AT_MOST = Duration.ofSeconds(30);
+  static final Duration FIRST_PAUSE = Duration.ofMinutes(1);
+  static final Duration LONGEST_PAUSE = Duration.ofHours(1);
+
+  private static final long QUIET_NANOS = QUIET_AT_MOST.toNanos();
 
   private final BooleanSupplier nothingRuns;
   private final Runnable quietOver;
+  private final LongSupplier nanos;
   private final List<Delivery> waiting = new ArrayList<>();
   private volatile boolean quiet;
   private @Nullable Delivery alone;
   private long aloneSince;
   private long quietSince;
-  private long quietAgain = System.nanoTime();
+  private long quietAgain;
+  private Duration pause = FIRST_PAUSE;
 
   /**
    * @param nothingRuns whether every attempt that has begun is settled
    * @param quietOver is called when other work may start again
+   * @param nanos a clock that never goes back
    */
-  Suspects(BooleanSupplier nothingRuns, Runnable quietOver) {
+  Suspects(BooleanSupplier nothingRuns, Runnable quietOver, LongSupplier nanos) {
     this.nothingRuns = nothingRuns;
     this.quietOver = quietOver;
+    this.nanos = nanos;
+    this.quietAgain = nanos.getAsLong();
   }
 
   void add(Delivery row) {
@@ -52,10 +63,10 @@ final class Suspects {
 
   /** The suspect whose turn it is, with nothing beside it; null while there is none. */
   @Nullable Delivery next() {
-    if (!quiet && !waiting.isEmpty() && System.nanoTime() - quietAgain >= 0) {
+    if (!quiet && !waiting.isEmpty() && nanos.getAsLong() - quietAgain >= 0) {
       quiet = true;
     }
-    if (alone != null && quiet && System.nanoTime() - aloneSince > QUIET_AT_MOST) {
+    if (alone != null && quiet && nanos.getAsLong() - aloneSince > QUIET_NANOS) {
       alone = null; // it takes its time, and has not taken the process with it
       goOnForNow();
     }
@@ -71,21 +82,23 @@ final class Suspects {
       return null;
     }
     alone = waiting.remove(ThreadLocalRandom.current().nextInt(waiting.size()));
-    aloneSince = System.nanoTime();
+    aloneSince = nanos.getAsLong();
     return alone;
   }
 
   private void giveUpQuietForNow() {
-    long now = System.nanoTime();
+    long now = nanos.getAsLong();
     if (quietSince == 0) {
       quietSince = now;
-    } else if (now - quietSince > QUIET_AT_MOST) {
+    } else if (now - quietSince > QUIET_NANOS) {
       goOnForNow();
     }
   }
 
   private void goOnForNow() {
-    quietAgain = System.nanoTime() + QUIET_AT_MOST;
+    quietAgain = nanos.getAsLong() + pause.toNanos();
+    Duration twice = pause.multipliedBy(2);
+    pause = twice.compareTo(LONGEST_PAUSE) < 0 ? twice : LONGEST_PAUSE;
     endQuiet();
   }
 
@@ -99,6 +112,7 @@ final class Suspects {
   void ended(Delivery row) {
     if (row.equals(alone)) {
       alone = null;
+      pause = FIRST_PAUSE; // it was worth the quiet
     }
   }
 

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -39,13 +40,32 @@ final class Timeouts {
     }
   }
 
-  void watch(Attempt attempt, Duration timeout, Runnable timedOut) {
+  /**
+   * Waits for the attempt to take too long.
+   *
+   * @param timedOut is called then
+   * @param aborted is called a moment later, if it goes on and its connection was taken away
+   */
+  void watch(Attempt attempt, Duration timeout, Runnable timedOut, Runnable aborted) {
     ScheduledExecutorService chosen = timer;
     if (chosen != null) {
       watched.put(
           attempt,
           chosen.schedule(
-              () -> strike(chosen, attempt, timedOut), timeout.toNanos(), TimeUnit.NANOSECONDS));
+              () -> strike(attempt, timedOut, aborted), timeout.toNanos(), TimeUnit.NANOSECONDS));
+    }
+  }
+
+  /** Runs something short later, unless the inbox has stopped by then. */
+  void later(Duration wait, Runnable task) {
+    ScheduledExecutorService chosen = timer;
+    if (chosen == null) {
+      return;
+    }
+    try {
+      Future<?> unused = chosen.schedule(task, wait.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException e) {
+      LOG.debug("The inbox has stopped", e);
     }
   }
 
@@ -56,7 +76,7 @@ final class Timeouts {
     }
   }
 
-  private void strike(ScheduledExecutorService chosen, Attempt attempt, Runnable timedOut) {
+  private void strike(Attempt attempt, Runnable timedOut, Runnable aborted) {
     try {
       timedOut.run();
       if (attempt.state() != Attempt.State.TIMED_OUT) {
@@ -65,8 +85,13 @@ final class Timeouts {
       attempt.requestStop();
       interrupt(attempt);
       if (attempt.handler.spec().isTransactional()) {
-        Future<?> unused =
-            chosen.schedule(() -> abort(attempt), UNTIL_ABORT.toNanos(), TimeUnit.NANOSECONDS);
+        later(
+            UNTIL_ABORT,
+            () -> {
+              if (abort(attempt)) {
+                aborted.run();
+              }
+            });
       }
     } catch (RuntimeException e) {
       LOG.error("A timeout could not be carried out", e);
@@ -79,16 +104,20 @@ final class Timeouts {
     }
   }
 
-  /** Takes the connection away, so that the database rolls back and frees the row. */
-  void abort(Attempt attempt) {
+  /**
+   * Takes the connection away, so that the database rolls back and frees the row. False if the
+   * attempt has none, because it is over or waits for one.
+   */
+  boolean abort(Attempt attempt) {
     Connection connection = attempt.connection();
     if (connection == null) {
-      return;
+      return false;
     }
     try {
       connection.abort(Runnable::run);
     } catch (SQLException | RuntimeException e) {
       LOG.warn("The connection of a timed-out transaction could not be aborted", e);
     }
+    return true;
   }
 }

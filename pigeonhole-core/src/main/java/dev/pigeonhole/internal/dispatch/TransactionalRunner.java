@@ -27,10 +27,50 @@ import org.slf4j.LoggerFactory;
  * Runs attempts whose effects commit together with their receipts: one in a transaction, or several
  * where the handler shares commits. When a shared transaction fails nobody knows whose fault it
  * was, so each of its deliveries is run again in a transaction of its own, and only that counts.
+ *
+ * <p>A handler that does not return after its time loses its connection, and with it whatever it
+ * has written. As soon as the database has let go of the row the attempt counts as failed, whether
+ * or not the handler ever returns: nothing that it does can commit any more.
  */
 final class TransactionalRunner {
   private static final Logger LOG = LoggerFactory.getLogger(TransactionalRunner.class);
   private static final Duration NO_SHARING_AFTER_DEADLOCK = Duration.ofMinutes(1);
+
+  private static final Duration FIRST_QUESTION = Duration.ofSeconds(1);
+  private static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
+
+  /** The attempts of one transaction. Whoever closes it settles them; the other comes too late. */
+  private static final class Unit {
+    final HandlerLine line;
+    final List<Work> group;
+    final boolean shared;
+    final Map<Delivery, Attempt> attempts = new HashMap<>();
+    private boolean closed; // guarded by this
+
+    Unit(HandlerLine line, List<Work> group, boolean shared) {
+      this.line = line;
+      this.group = group;
+      this.shared = shared;
+    }
+
+    Attempt attempt(Delivery delivery) {
+      Attempt attempt = attempts.get(delivery);
+      if (attempt == null) {
+        throw new IllegalStateException("a delivery was run that nobody asked for");
+      }
+      return attempt;
+    }
+
+    synchronized boolean close() {
+      boolean first = !closed;
+      closed = true;
+      return first;
+    }
+
+    synchronized boolean closed() {
+      return closed;
+    }
+  }
 
   private record Transaction(Connection connection, Received<Object> delivery)
       implements HandlerTransaction<Object> {}
@@ -75,71 +115,67 @@ final class TransactionalRunner {
    * @return false if nothing was settled and the group must be redone
    */
   private boolean runUnit(HandlerLine line, List<Work> group, boolean shared) {
-    Map<Delivery, Attempt> attempts = new HashMap<>();
+    Unit unit = new Unit(line, group, shared);
     for (Work work : group) {
-      attempts.put(work.delivery(), runner.begin(line, work));
+      unit.attempts.put(work.delivery(), runner.begin(line, work));
     }
     try {
       if (!surroundings.mayStart()) {
-        attempts.values().forEach(runner::abandon);
+        unit.attempts.values().forEach(runner::abandon);
         return true;
       }
-      return runUnit(line, group, shared, attempts);
+      return runUnit(unit);
     } finally {
-      runner.running().removeAll(attempts.values()); // last, as for a plain attempt
+      runner.running().removeAll(unit.attempts.values()); // last, as for a plain attempt
     }
   }
 
-  private boolean runUnit(
-      HandlerLine line, List<Work> group, boolean shared, Map<Delivery, Attempt> attempts) {
+  private boolean runUnit(Unit unit) {
     try {
       Set<Delivery> done =
           store.run(
-              group.stream().map(Work::delivery).toList(),
-              (delivery, connection) -> invoke(line, attempts, delivery, connection));
-      for (Work work : group) {
-        Attempt attempt = release(line, attempts, work);
+              unit.group.stream().map(Work::delivery).toList(),
+              (delivery, connection) -> invoke(unit, delivery, connection));
+      release(unit);
+      for (Work work : unit.group) {
         if (done.contains(work.delivery())) {
           surroundings.completedInTransaction(
               new Settlement(work.delivery(), new Outcome.Completed()));
-          endings.tellCompleted(attempt);
+          endings.tellCompleted(unit.attempt(work.delivery()));
         } else {
           surroundings.notOurs(work.delivery());
         }
       }
       return true;
     } catch (Transactions.WorkFailedException e) {
-      return failedUnit(line, attempts, group, shared, e.getCause() == null ? e : e.getCause());
+      return failedUnit(unit, e.getCause() == null ? e : e.getCause());
     } catch (StoreException e) {
-      return failedStore(line, attempts, group, shared, e);
+      return failedStore(unit, e);
     } catch (Throwable e) {
-      return failedUnit(line, attempts, group, shared, e); // an Error that nobody may swallow
+      return failedUnit(unit, e); // an Error that nobody may swallow
     }
   }
 
-  private boolean failedStore(
-      HandlerLine line,
-      Map<Delivery, Attempt> attempts,
-      List<Work> group,
-      boolean shared,
-      StoreException e) {
-    group.forEach(work -> release(line, attempts, work));
-    if (shared) {
+  private boolean failedStore(Unit unit, StoreException e) {
+    release(unit);
+    if (!unit.close()) {
+      return true; // its handler came back too late
+    }
+    String handler = unit.line.handler.key();
+    if (unit.shared) {
       if (e.deadlock()) {
-        sharingOffUntil.put(
-            line.handler.key(), System.nanoTime() + NO_SHARING_AFTER_DEADLOCK.toNanos());
+        sharingOffUntil.put(handler, System.nanoTime() + NO_SHARING_AFTER_DEADLOCK.toNanos());
       }
       return false;
     }
     if (e.kind() == StoreException.Kind.PERMANENT) {
-      LOG.warn("The store refuses to run handler {}", line.handler.key(), e);
+      LOG.warn("The store refuses to run handler {}", handler, e);
     } else {
-      LOG.debug("The store failed under handler {}; it does not count", line.handler.key(), e);
+      LOG.debug("The store failed under handler {}; it does not count", handler, e);
     }
-    for (Work work : group) {
-      Attempt attempt = attempts.get(work.delivery());
-      if (attempt != null
-          && (attempt.state() == Attempt.State.TIMED_OUT || attempt.state() == Attempt.State.CUT)) {
+    for (Work work : unit.group) {
+      Attempt attempt = unit.attempt(work.delivery());
+      if (attempt.state() == Attempt.State.TIMED_OUT || attempt.state() == Attempt.State.CUT) {
         settleFailed(attempt, e);
       } else if (e.kind() == StoreException.Kind.UNKNOWN) {
         surroundings.notOurs(work.delivery()); // reading again tells
@@ -150,38 +186,30 @@ final class TransactionalRunner {
     return true;
   }
 
-  private boolean failedUnit(
-      HandlerLine line,
-      Map<Delivery, Attempt> attempts,
-      List<Work> group,
-      boolean shared,
-      Throwable cause) {
-    for (Work work : group) {
-      Attempt attempt = release(line, attempts, work);
-      if (!shared) {
-        settleFailed(attempt, cause);
-      }
+  private boolean failedUnit(Unit unit, Throwable cause) {
+    release(unit);
+    boolean inTime = unit.close();
+    if (inTime && !unit.shared) {
+      unit.attempts.values().forEach(attempt -> settleFailed(attempt, cause));
     }
     if (cause instanceof OutOfMemoryError) {
       surroundings.fatal(cause);
     }
-    return !shared;
+    return !unit.shared || !inTime;
   }
 
-  private void invoke(
-      HandlerLine line, Map<Delivery, Attempt> attempts, Delivery delivery, Connection connection)
-      throws Exception {
-    BoundHandler handler = line.handler;
-    Attempt attempt = attempts.get(delivery);
+  private void invoke(Unit unit, Delivery delivery, Connection connection) throws Exception {
+    BoundHandler handler = unit.line.handler;
+    Attempt attempt = unit.attempt(delivery);
     TransactionalHandler<Object> body = handler.spec().transactional();
-    if (attempt == null || body == null) {
-      throw new IllegalStateException("a delivery was run that nobody asked for");
+    if (body == null) {
+      throw new IllegalStateException("a plain handler was to be run in a transaction");
     }
     attempt.using(connection);
     if (attempt.state() == Attempt.State.CUT) {
       throw new IllegalStateException("the inbox stopped while the attempt waited for the store");
     }
-    runner.startClock(line, attempt);
+    runner.startClock(unit.line, attempt, () -> giveUpOnceFree(unit, attempt, FIRST_QUESTION));
     CrashPoints.reach("run.before-handler");
     runner.decode(attempt);
     body.handle(attempt.payload(), new Transaction(connection, attempt));
@@ -194,19 +222,49 @@ final class TransactionalRunner {
     }
   }
 
-  private Attempt release(HandlerLine line, Map<Delivery, Attempt> attempts, Work work) {
-    Attempt attempt = attempts.get(work.delivery());
-    if (attempt == null) {
-      throw new IllegalStateException("an attempt was lost");
+  /** Its connection is aborted; a settle before the server has noticed would wait for the row. */
+  private void giveUpOnceFree(Unit unit, Attempt late, Duration pause) {
+    if (unit.closed()) {
+      return;
     }
-    attempt.leave();
-    timeouts.forget(attempt);
+    surroundings.askWhetherFree(
+        late.work.delivery(),
+        free -> {
+          if (free) {
+            giveUp(unit, late);
+          } else {
+            Duration twice = pause.multipliedBy(2);
+            Duration next = twice.compareTo(LONGEST_PAUSE) < 0 ? twice : LONGEST_PAUSE;
+            timeouts.later(pause, () -> giveUpOnceFree(unit, late, next));
+          }
+        });
+  }
+
+  /** The one that takes too long has failed; those that shared its transaction run again. */
+  private void giveUp(Unit unit, Attempt late) {
+    if (!unit.close()) {
+      return;
+    }
+    for (Attempt attempt : unit.attempts.values()) {
+      if (attempt == late) {
+        endings.failed(attempt, Runner.tookTooLong(attempt, null));
+      } else {
+        surroundings.notOurs(attempt.work.delivery());
+        runner.running().remove(attempt);
+      }
+    }
+  }
+
+  private void release(Unit unit) {
+    for (Attempt attempt : unit.attempts.values()) {
+      attempt.leave();
+      timeouts.forget(attempt);
+      attempt.using(null);
+      if (attempt.state() == Attempt.State.TIMED_OUT) {
+        unit.line.slotFreed();
+      }
+    }
     timeouts.tidyThread();
-    attempt.using(null);
-    if (attempt.state() == Attempt.State.TIMED_OUT) {
-      line.slotFreed();
-    }
-    return attempt;
   }
 
   /** After a rollback: a timeout that struck meanwhile is the failure, whatever came of it. */
@@ -216,12 +274,7 @@ final class TransactionalRunner {
       return;
     }
     if (attempt.state() == Attempt.State.TIMED_OUT) {
-      cause =
-          new InboxException(
-              ErrorCode.HANDLER_TIMED_OUT,
-              "The attempt took longer than %s, the limit of handler '%s'."
-                  .formatted(attempt.handler.spec().timeout(), attempt.handler.key()),
-              cause);
+      cause = Runner.tookTooLong(attempt, cause);
     }
     endings.failed(attempt, cause);
   }

@@ -372,7 +372,7 @@ public final class DefaultInbox implements Inbox {
       self[0] = starting;
       try {
         starting.start();
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         timer.shutdownNow();
         if (own != null) {
           own.shutdown();
@@ -389,10 +389,10 @@ public final class DefaultInbox implements Inbox {
   }
 
   /** A node that joined but cannot work must not be counted for a share. */
-  private static void leave(Engine engine, RuntimeException why) {
+  private static void leave(Engine engine, Throwable why) {
     try {
       engine.sayStopped();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       why.addSuppressed(e);
     }
   }

@@ -79,18 +79,24 @@ final class RunningEngine implements RunningInbox {
             this::die);
   }
 
+  /** Starts the loops; if it fails, none of them is left running. */
   void start() {
-    engine.join();
-    beat.start();
-    settler.start();
-    reader.start();
     try {
-      sources.start(stopGrace);
-    } catch (Throwable e) {
-      close();
+      engine.join();
+      beat.start();
+      settler.start();
+      reader.start();
+    } catch (RuntimeException | Error e) {
+      List.of(reader, settler, beat).forEach(Loop::stop);
       throw e;
     }
-    backlog.start();
+    try {
+      sources.start(stopGrace);
+      backlog.start();
+    } catch (RuntimeException | Error e) {
+      close(); // handlers may be running by now
+      throw e;
+    }
     LOG.info("Inbox {} is running", events.inbox());
   }
 

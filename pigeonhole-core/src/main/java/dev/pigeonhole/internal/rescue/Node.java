@@ -89,7 +89,7 @@ public final class Node {
     this.startLimitNanos = startLimit.toNanos();
     this.cells = cells;
     this.watch = new Watch(deadAfter, beat.multipliedBy(3).dividedBy(2));
-    this.unknownKeys = new UnknownKeys(store, holdUnknownKeys, beat.multipliedBy(2));
+    this.unknownKeys = new UnknownKeys(store, events, holdUnknownKeys, beat.multipliedBy(2));
   }
 
   /** Makes itself known and takes what is free. */

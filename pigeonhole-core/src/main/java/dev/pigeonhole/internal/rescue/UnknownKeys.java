@@ -2,6 +2,8 @@ package dev.pigeonhole.internal.rescue;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.internal.dispatch.Events;
 import dev.pigeonhole.internal.dispatch.Failures;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellLimit;
@@ -30,11 +32,13 @@ final class UnknownKeys {
   private static final int AT_ONCE = 1_000;
 
   private final InboxStore store;
+  private final Events events;
   private final Duration grace;
   private final long stepMillis;
 
-  UnknownKeys(InboxStore store, Duration grace, Duration step) {
+  UnknownKeys(InboxStore store, Events events, Duration grace, Duration step) {
     this.store = store;
+    this.events = events;
     this.grace = grace;
     this.stepMillis = step.toMillis();
   }
@@ -72,7 +76,11 @@ final class UnknownKeys {
             store.clock().instant());
     int poisoned = store.maintenance().poisonUnknown(family, reason, AT_ONCE);
     if (poisoned > 0) {
-      LOG.warn("{} deliveries of the unknown handler key '{}' were poisoned", poisoned, names);
+      LOG.warn(
+          "{} deliveries are poisoned: {} {}", poisoned, reason.code().text(), reason.message());
+      events.tell(
+          new InboxEvent.PoisonedUnknown(
+              events.inbox(), keys.stream().map(HandlerId::key).toList(), poisoned, reason));
     }
   }
 

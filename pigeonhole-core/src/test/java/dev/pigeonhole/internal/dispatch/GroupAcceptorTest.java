@@ -32,10 +32,41 @@ class GroupAcceptorTest {
     final CountDownLatch firstMayEnd = new CountDownLatch(1);
     final List<Integer> commits = Collections.synchronizedList(new ArrayList<>());
     volatile @Nullable Throwable failure;
+    volatile @Nullable String locked;
+    volatile @Nullable String failingId;
+    volatile @Nullable RuntimeException failing;
+    final CountDownLatch waitsForLock = new CountDownLatch(1);
+    final CountDownLatch unlocked = new CountDownLatch(1);
+
+    @Override
+    public List<AcceptResult> acceptTogether(List<NewMessage> batch) {
+      return hasLocked(batch) ? busy(batch) : accept(batch);
+    }
+
+    void failsFor(String id, RuntimeException thrown) {
+      failingId = id;
+      failing = thrown;
+    }
+
+    private boolean hasLocked(List<NewMessage> batch) {
+      return batch.stream().anyMatch(each -> each.id().equals(locked));
+    }
+
+    private static List<AcceptResult> busy(List<NewMessage> batch) {
+      return batch.stream().map(each -> (AcceptResult) new AcceptResult.Busy()).toList();
+    }
 
     @Override
     public List<AcceptResult> accept(List<NewMessage> batch) {
+      if (hasLocked(batch)) {
+        waitsForLock.countDown();
+        await(unlocked);
+      }
       commits.add(batch.size());
+      RuntimeException own = failing;
+      if (own != null && batch.stream().anyMatch(each -> each.id().equals(failingId))) {
+        throw own;
+      }
       if (commits.size() == 1) {
         firstBegan.countDown();
         await(firstMayEnd);
@@ -156,6 +187,42 @@ class GroupAcceptorTest {
     }
     store.failure = null;
     assertThat(acceptor.accept(batch(99, 1))).isEqualTo(answers(99, 1));
+  }
+
+  @Test
+  void onlyTheCallerWithALockedIdWaits() throws Exception {
+    List<Future<List<AcceptResult>>> all = queueBehindTheFirst(20);
+    store.locked = "7";
+    store.firstMayEnd.countDown();
+
+    for (int i = 0; i <= 20; i++) {
+      if (i != 7) {
+        assertThat(all.get(i).get(20, TimeUnit.SECONDS)).isEqualTo(answers(i, 1));
+      }
+    }
+    await(store.waitsForLock);
+    assertThat(acceptor.accept(batch(99, 3))).isEqualTo(answers(99, 3));
+    assertThat(all.get(7).isDone()).isFalse();
+    store.unlocked.countDown();
+    assertThat(all.get(7).get(20, TimeUnit.SECONDS)).isEqualTo(answers(7, 1));
+  }
+
+  @Test
+  void aFailureThatMayBeSomebodyElsesIsTriedAlone() throws Exception {
+    List<Future<List<AcceptResult>>> all = queueBehindTheFirst(20);
+    RuntimeException mine =
+        new StoreException(StoreException.Kind.PERMANENT, ErrorCode.DATABASE_ERROR, "no", null);
+    store.failsFor("7", mine);
+    store.firstMayEnd.countDown();
+
+    for (int i = 0; i <= 20; i++) {
+      Future<List<AcceptResult>> each = all.get(i);
+      if (i == 7) {
+        assertThatThrownBy(() -> each.get(20, TimeUnit.SECONDS)).hasCause(mine);
+      } else {
+        assertThat(each.get(20, TimeUnit.SECONDS)).isEqualTo(answers(i, 1));
+      }
+    }
   }
 
   @Test

@@ -21,6 +21,7 @@ import dev.pigeonhole.store.StoredMessage;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -38,6 +39,7 @@ class ReadsTest {
     final TreeSet<Long> rows = new TreeSet<>();
     final List<Range> asked = new ArrayList<>();
     final List<CellLimit> askedDue = new ArrayList<>();
+    List<Delivery> due = List.of();
     Optional<Duration> untilNext = Optional.empty();
 
     @Override
@@ -60,7 +62,7 @@ class ReadsTest {
     @Override
     public DueRead due(List<CellLimit> cells) {
       askedDue.addAll(cells);
-      return new DueRead(List.of(), untilNext);
+      return new DueRead(due, untilNext);
     }
 
     @Override
@@ -103,6 +105,7 @@ class ReadsTest {
           () -> false,
           (some, work) -> {});
   private final Reads reads = reads(List.of(cell));
+  private final Set<Delivery> known = new HashSet<>();
   private long now = System.nanoTime();
 
   private Reads reads(List<CellState> cells) {
@@ -116,7 +119,12 @@ class ReadsTest {
   private List<Long> turnAfter(long nanos) {
     now += nanos;
     List<Long> found = new ArrayList<>();
-    reads.turn(now, rows -> rows.forEach(row -> found.add(row.seq())));
+    reads.turn(
+        now,
+        rows -> {
+          rows.forEach(row -> found.add(row.seq()));
+          return (int) rows.stream().filter(row -> !known.contains(row)).count();
+        });
     return found;
   }
 
@@ -234,10 +242,35 @@ class ReadsTest {
   }
 
   @Test
+  void lateWorkThatIsKnownHereIsAskedForLessAndLessOften() {
+    store.due = List.of(Rows.row(1), Rows.row(2), Rows.row(3));
+    known.addAll(store.due);
+    store.untilNext = Optional.of(Duration.ZERO); // there is more, and it is due
+
+    assertThat(dueReadsOfASecond()).isLessThan(10);
+    assertThat(dueReadsOfASecond()).isLessThanOrEqualTo(1);
+    known.clear();
+    dueReadsOfASecond();
+    assertThat(dueReadsOfASecond()).isGreaterThan(50);
+  }
+
+  private int dueReadsOfASecond() {
+    int before = store.askedDue.size();
+    for (int i = 0; i < 1_000; i++) {
+      turnAfter(MILLI);
+    }
+    return store.askedDue.size() - before;
+  }
+
+  @Test
   void withoutCellsThereIsNothingToAsk() {
     Reads none = reads(List.of());
 
-    none.turn(now, rows -> assertThat(rows).isEmpty());
+    none.turn(
+        now,
+        rows -> {
+          throw new AssertionError("nobody was asked: " + rows);
+        });
     assertThat(none.nanosUntilNext(now)).isPositive();
     assertThat(store.asked).isEmpty();
   }

@@ -10,6 +10,8 @@ enum Fault {
   LOST,
   /** Full, overloaded, shutting down, read-only: the same call may succeed later. */
   BUSY,
+  /** The statement ran for too long, or somebody cancelled it. */
+  CANCELLED,
   /** A value that the database cannot store. */
   DATA,
   /** A row with this key exists. */
@@ -20,6 +22,18 @@ enum Fault {
 
   /** Whether the same call may succeed later. */
   boolean passes() {
-    return this == DEADLOCK || this == LOCK_TIMEOUT || this == LOST || this == BUSY;
+    return this == DEADLOCK
+        || this == LOCK_TIMEOUT
+        || this == LOST
+        || this == BUSY
+        || this == CANCELLED;
+  }
+
+  /**
+   * Whether a handler is innocent of it. A statement of its own that takes too long is its failure:
+   * it would take as long the next time, and never be counted.
+   */
+  boolean sparesHandler() {
+    return passes() && this != CANCELLED;
   }
 }

@@ -81,7 +81,8 @@ final class H2Dialect implements Dialect {
       case 40001, 90131 -> Fault.DEADLOCK;
       case 50200 -> Fault.LOCK_TIMEOUT;
       case 90067, 90098, 90121, 90007 -> Fault.LOST;
-      case 57014, 90026, 90028, 90031, 90097, 90100, FILE_LOCKED -> Fault.BUSY;
+      case 57014 -> Fault.CANCELLED;
+      case 90026, 90028, 90031, 90097, 90100, FILE_LOCKED -> Fault.BUSY;
       case 23505 -> Fault.DUPLICATE;
       case 23502, 23513 -> Fault.DATA;
       case 42102, 42104, 90079, 90096 -> Fault.FORBIDDEN;

@@ -40,7 +40,12 @@ final class JdbcAcceptor implements Acceptor {
     if (batch.isEmpty()) {
       return List.of();
     }
-    return new Call(batch).run();
+    return new Call(batch, false).run();
+  }
+
+  @Override
+  public List<AcceptResult> acceptTogether(List<NewMessage> batch) {
+    return batch.isEmpty() ? List.of() : new Call(batch, true).run();
   }
 
   @Override
@@ -72,10 +77,13 @@ final class JdbcAcceptor implements Acceptor {
 
   /**
    * One call of {@link #accept(List)}. A row that the database refuses, or an identity that another
-   * open transaction is inserting, is found by halving, so that it concerns nobody else.
+   * open transaction is inserting, is found by halving, so that it concerns nobody else. Where
+   * callers share a commit only the former is looked for: each of them can find out for himself
+   * whether it is his identity that takes so long.
    */
   private final class Call {
     private final List<NewMessage> messages;
+    private final boolean together;
     private final Set<Integer> originals;
     private final long token = newToken();
     private final @Nullable AcceptResult[] results;
@@ -83,8 +91,9 @@ final class JdbcAcceptor implements Acceptor {
     private final Set<Long> delayedKeys = new HashSet<>();
     private boolean partlyDone;
 
-    Call(List<NewMessage> messages) {
+    Call(List<NewMessage> messages, boolean together) {
       this.messages = messages;
+      this.together = together;
       this.originals = Batch.originals(messages);
       this.results = new AcceptResult[messages.size()];
     }
@@ -93,7 +102,11 @@ final class JdbcAcceptor implements Acceptor {
       try {
         accept(IntStream.range(0, messages.size()).boxed().toList(), LockWait.SHORT);
         for (int position : List.copyOf(delayed)) {
-          accept(List.of(position), LockWait.NORMAL);
+          if (together) {
+            results[position] = new AcceptResult.Busy();
+          } else {
+            accept(List.of(position), LockWait.NORMAL);
+          }
         }
       } catch (StoreException e) {
         if (partlyDone && e.kind() != Kind.UNKNOWN) {
@@ -129,8 +142,8 @@ final class JdbcAcceptor implements Acceptor {
             halves(now, lockWait);
           }
         } else if (splits && fault == Fault.LOCK_TIMEOUT && lockWait == LockWait.SHORT) {
-          if (now.size() == 1) {
-            delay(now.get(0));
+          if (now.size() == 1 || together) {
+            now.forEach(this::delay);
           } else {
             halves(now, lockWait);
           }

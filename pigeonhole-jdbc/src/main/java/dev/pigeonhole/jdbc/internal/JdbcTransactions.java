@@ -92,7 +92,8 @@ final class JdbcTransactions implements Transactions {
   private void judge(Delivery delivery, UnitConnection unit, @Nullable Throwable thrown)
       throws WorkFailedException {
     SQLException error = unit.error();
-    if (error != null && jdbc.dialect.fault(error).passes()) {
+    Fault fault = error == null ? Fault.OTHER : jdbc.dialect.fault(error);
+    if (error != null && (fault.sparesHandler() || (unit.aborted() && fault.passes()))) {
       StoreException failed = Errors.of(jdbc.dialect, error, LOST_IS_UNKNOWN);
       if (thrown != null && thrown != error) {
         failed.addSuppressed(thrown);

@@ -41,6 +41,7 @@ final class UnitConnection {
   private final Connection proxy;
   private volatile @Nullable Statement executing;
   private volatile boolean ended;
+  private volatile boolean aborted;
   private volatile @Nullable SQLException error;
   private volatile @Nullable InboxException misuse;
 
@@ -58,6 +59,11 @@ final class UnitConnection {
   /** From now on every use is refused. */
   void end() {
     ended = true;
+  }
+
+  /** Whether the engine took it away: errors after that are none of the handler's. */
+  boolean aborted() {
+    return aborted;
   }
 
   /** The first error that the database gave, swallowed or not. */
@@ -101,6 +107,7 @@ final class UnitConnection {
           throw refuseToClose();
         }
         // The engine takes the connection away from a handler whose time is up.
+        aborted = true;
         cancel();
         yield forward(target, method, args);
       }

@@ -24,7 +24,7 @@ class FaultTest {
     "57P01, LOST",
     "53100, BUSY",
     "53300, BUSY",
-    "57014, BUSY",
+    "57014, CANCELLED",
     "25006, BUSY",
     "22001, DATA",
     "22021, DATA",
@@ -45,6 +45,8 @@ class FaultTest {
     "1040, 08004, BUSY",
     "1114, HY000, BUSY",
     "1290, HY000, BUSY",
+    "1317, 70100, CANCELLED",
+    "1969, 70100, CANCELLED",
     "2013, 08S01, LOST",
     "0, 08000, LOST",
     "1406, 22001, DATA",
@@ -59,8 +61,17 @@ class FaultTest {
 
   @ParameterizedTest
   @CsvSource({
-    "50200, LOCK_TIMEOUT", "40001, DEADLOCK", "90131, DEADLOCK", "90067, LOST", "90098, LOST",
-    "90121, LOST", "90020, BUSY", "22001, DATA", "23505, DUPLICATE", "42000, OTHER"
+    "50200, LOCK_TIMEOUT",
+    "40001, DEADLOCK",
+    "90131, DEADLOCK",
+    "90067, LOST",
+    "90098, LOST",
+    "90121, LOST",
+    "90020, BUSY",
+    "57014, CANCELLED",
+    "22001, DATA",
+    "23505, DUPLICATE",
+    "42000, OTHER"
   })
   void h2(int code, Fault fault) {
     assertThat(new H2Dialect().fault(new SQLException("irgendwas", "HY000", code)))

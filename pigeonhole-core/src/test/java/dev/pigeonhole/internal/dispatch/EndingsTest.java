@@ -1,0 +1,166 @@
+package dev.pigeonhole.internal.dispatch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.PoisonException;
+import dev.pigeonhole.RetryLaterException;
+import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.codec.CodecException;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.store.Deliveries;
+import dev.pigeonhole.store.Outcome;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+/** How attempts are judged, and what is told and logged of it. */
+class EndingsTest {
+  private final Logger logger = (Logger) LoggerFactory.getLogger(Endings.class);
+  private final ListAppender<ILoggingEvent> log = new ListAppender<>();
+  private final List<InboxEvent> told = new ArrayList<>();
+  private final List<Settled> settled = new ArrayList<>();
+  private final Settler settler = new Settler(takesEverything(), 100, settled::addAll);
+  private final Endings endings =
+      new Endings(
+          settler,
+          new Events("shop", List.of(told::add)),
+          RetryPolicy.fixed(Duration.ofSeconds(7)).maxAttempts(3),
+          () -> Instant.EPOCH);
+  private final Attempt attempt = Handlers.attempt(Handlers.plain("h", received -> {}), 7);
+
+  private static Deliveries takesEverything() {
+    return (Deliveries)
+        Proxy.newProxyInstance(
+            EndingsTest.class.getClassLoader(),
+            new Class<?>[] {Deliveries.class},
+            (self, method, args) -> Set.of());
+  }
+
+  @BeforeEach
+  void listen() {
+    log.start();
+    logger.addAppender(log);
+    logger.setLevel(Level.DEBUG);
+  }
+
+  @AfterEach
+  void stop() {
+    logger.detachAppender(log);
+    logger.setLevel(null);
+  }
+
+  private Outcome failedWith(Throwable thrown) {
+    endings.failed(attempt, thrown);
+    settler.flushAll();
+    assertThat(settled).hasSize(1);
+    return settled.get(0).settlement().outcome();
+  }
+
+  private List<String> logged(Level level) {
+    return log.list.stream()
+        .filter(event -> event.getLevel() == level)
+        .map(ILoggingEvent::getFormattedMessage)
+        .toList();
+  }
+
+  @Test
+  void aFailureThatWillBeTriedAgainIsOneLineWithoutItsStack() {
+    assertThat(failedWith(new IllegalStateException("out of\n stock")))
+        .isInstanceOf(Outcome.RetryAfter.class);
+
+    assertThat(logged(Level.INFO))
+        .singleElement()
+        .asString()
+        .contains("Attempt 1 of 3", "m-7", "'h'", "PT7S")
+        .contains("PH-HND-01", "java.lang.IllegalStateException: out of stock");
+    assertThat(log.list).allMatch(event -> event.getThrowableProxy() == null);
+    assertThat(logged(Level.DEBUG)).singleElement().asString().contains("\tat ");
+  }
+
+  @Test
+  void aFloodOfFailuresDoesNotFloodTheLog() {
+    for (int i = 0; i < 1_000; i++) {
+      endings.failed(attempt, new IllegalStateException("no"));
+    }
+    settler.flushAll();
+
+    assertThat(told).hasSize(1_000);
+    assertThat(logged(Level.INFO)).hasSizeLessThan(500);
+  }
+
+  @Test
+  void aPoisonedDeliveryIsLoggedWithCodeAndText() {
+    failedWith(new InboxException(ErrorCode.TX_LOST, "the transaction is another"));
+    assertThat(logged(Level.INFO)).singleElement().asString().contains("PH-TX-05");
+
+    settled.clear();
+    failedWith(new PoisonException("no such account"));
+    assertThat(logged(Level.WARN))
+        .singleElement()
+        .asString()
+        .contains("m-7", "'h'", "PH-HND-04", "no such account");
+  }
+
+  @Test
+  void contentThatCannotBeReadIsPoisonedUncounted() {
+    assertThat(failedWith(unreadable()))
+        .isInstanceOfSatisfying(
+            Outcome.Poisoned.class,
+            poisoned -> {
+              assertThat(poisoned.counted()).isFalse();
+              assertThat(poisoned.failure().code()).isEqualTo(ErrorCode.PAYLOAD_UNDECODABLE);
+            });
+    assertThat(logged(Level.WARN)).singleElement().asString().contains("not even JSON");
+  }
+
+  @Test
+  void aHandlerThatCannotReadSomethingElseHasFailedLikeAnyOther() {
+    attempt.decoded("this one could be read");
+    assertThat(failedWith(unreadable()))
+        .isInstanceOfSatisfying(
+            Outcome.RetryAfter.class,
+            retry -> {
+              assertThat(retry.failure().code()).isEqualTo(ErrorCode.HANDLER_FAILED);
+              assertThat(retry.failure().type()).isEqualTo(CodecException.class.getName());
+            });
+  }
+
+  private static CodecException unreadable() {
+    return new CodecException(ErrorCode.PAYLOAD_UNDECODABLE, "not even JSON", null);
+  }
+
+  @Test
+  void whoAsksForLaterHasNotFailed() {
+    assertThat(failedWith(RetryLaterException.uncounted(Duration.ofMinutes(1))))
+        .isInstanceOf(Outcome.LaterUncounted.class);
+    assertThat(told).isEmpty();
+    assertThat(log.list).isEmpty();
+  }
+
+  @Test
+  void theTimeOfACompletionIsThatOfItsAttempt() {
+    attempt.started();
+    attempt.end(Attempt.State.ENDED);
+    Duration took = attempt.took();
+    endings.completed(attempt);
+    settler.flushAll();
+
+    assertThat(told)
+        .singleElement()
+        .isInstanceOfSatisfying(
+            InboxEvent.Completed.class, event -> assertThat(event.took()).isEqualTo(took));
+  }
+}

@@ -1,0 +1,52 @@
+package dev.pigeonhole.internal.dispatch;
+
+import dev.pigeonhole.HandlerKey;
+import dev.pigeonhole.MessageHandler;
+import dev.pigeonhole.internal.registry.BoundHandler;
+import dev.pigeonhole.internal.registry.HandlerSpec;
+import dev.pigeonhole.internal.registry.TypeSpec;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.StoredMessage;
+import java.time.Instant;
+import java.util.List;
+
+/** Handlers, lines and attempts for tests of the parts that deal with them. */
+final class Handlers {
+  private Handlers() {}
+
+  static BoundHandler plain(String key, MessageHandler<Object> handler) {
+    return new BoundHandler(
+        new HandlerSpec(HandlerKey.of(key), handler, null, null, null, null, 1, false),
+        new TypeSpec(String.class, "t", List.of(), null, null, List.of()),
+        List.of(new HandlerId(key, 1, 1)));
+  }
+
+  static HandlerLine line(int slots, int capacity) {
+    return new HandlerLine(
+        plain("h", received -> {}),
+        slots,
+        capacity,
+        Runnable::run,
+        () -> false,
+        (some, work) -> {});
+  }
+
+  static Attempt attempt(BoundHandler handler, long seq) {
+    StoredMessage message =
+        new StoredMessage(
+            seq,
+            "source",
+            "m-" + seq,
+            "t",
+            "c",
+            "local",
+            null,
+            new byte[0],
+            "text/plain",
+            new byte[0],
+            new byte[16],
+            null,
+            Instant.EPOCH);
+    return new Attempt(new Work(Rows.row(seq), message, null, 1), handler, () -> false);
+  }
+}

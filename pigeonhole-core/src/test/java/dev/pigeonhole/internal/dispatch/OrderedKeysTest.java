@@ -1,0 +1,243 @@
+package dev.pigeonhole.internal.dispatch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.store.Ahead;
+import dev.pigeonhole.store.AheadRead;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.Deliveries;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.Outcome;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+
+/** One handler with room for ten, and a store that has nothing but ordered rows. */
+class OrderedKeysTest {
+  private static final Cell CELL = new Cell(0, 1);
+  private static final int CAPACITY = 10;
+  private static final int MOST = 20 * CAPACITY;
+
+  private final HandlerLine line = Handlers.line(2, CAPACITY);
+  private final TreeMap<Long, Delivery> stored = new TreeMap<>();
+  private final Set<Long> poisoned = new HashSet<>();
+  private final List<Long> asked = new ArrayList<>();
+  private final Dispatched rows = new Dispatched();
+  private final OrderedKeys keys = new OrderedKeys(store(), List.of(line), rows);
+
+  /** Stands for the dispatcher. */
+  private final class Dispatched implements OrderedKeys.Rows {
+    final Set<Delivery> open = new HashSet<>();
+    final List<Long> admitted = new ArrayList<>();
+    final List<Long> blocked = new ArrayList<>();
+    int sweeps;
+
+    @Override
+    public HandlerLine line(Cell cell) {
+      return line;
+    }
+
+    @Override
+    public boolean staying(Cell cell) {
+      return true;
+    }
+
+    @Override
+    public boolean isOpen(Delivery row) {
+      return open.contains(row);
+    }
+
+    @Override
+    public boolean open(Delivery row) {
+      return open.add(row);
+    }
+
+    @Override
+    public void forget(Delivery row) {
+      open.remove(row);
+    }
+
+    @Override
+    public void admit(Delivery row) {
+      admitted.add(row.seq());
+    }
+
+    @Override
+    public void block(Delivery row) {
+      blocked.add(row.seq());
+    }
+
+    @Override
+    public void sweepSoon() {
+      sweeps++;
+    }
+  }
+
+  private Deliveries store() {
+    return (Deliveries)
+        Proxy.newProxyInstance(
+            getClass().getClassLoader(),
+            new Class<?>[] {Deliveries.class},
+            (self, method, args) -> {
+              assertThat(method.getName()).isEqualTo("ahead");
+              return ahead((List<?>) args[0]);
+            });
+  }
+
+  private AheadRead ahead(List<?> questions) {
+    Set<Delivery> before = new HashSet<>();
+    Set<Ahead> blocked = new HashSet<>();
+    for (Object each : questions) {
+      Ahead question = (Ahead) each;
+      asked.add(question.seq());
+      stored.headMap(question.seq()).values().stream()
+          .filter(row -> Long.valueOf(question.keyHash()).equals(row.keyHash()))
+          .forEach(before::add);
+      if (poisoned.stream().anyMatch(seq -> seq < question.seq())) {
+        blocked.add(question);
+      }
+    }
+    return new AheadRead(List.copyOf(before), blocked);
+  }
+
+  private static Delivery row(long seq, long key) {
+    return row(seq, key, 0, false);
+  }
+
+  private static Delivery row(long seq, long key, int version, boolean late) {
+    return new Delivery(CELL, seq, version, 1, 0, 0, 0, key, 0, late);
+  }
+
+  private void store(Delivery... some) {
+    for (Delivery row : some) {
+      stored.put(row.seq(), row);
+    }
+  }
+
+  private void read(Delivery... some) {
+    List<Delivery> fresh = new ArrayList<>();
+    for (Delivery row : some) {
+      if (rows.open.add(row)) {
+        fresh.add(row);
+      }
+    }
+    keys.take(fresh);
+  }
+
+  private void end(Delivery row, Outcome outcome) {
+    stored.remove(row.seq());
+    rows.open.remove(row);
+    keys.settled(row, outcome, false);
+  }
+
+  @Test
+  void rowsOfAKeyRunOneAfterTheOther() {
+    store(row(1, 7), row(2, 7), row(3, 8));
+    read(row(2, 7), row(1, 7), row(3, 8));
+    assertThat(rows.admitted).containsExactlyInAnyOrder(1L, 3L);
+
+    end(row(1, 7), new Outcome.Completed());
+    assertThat(rows.admitted).containsExactlyInAnyOrder(1L, 3L, 2L);
+  }
+
+  @Test
+  void aRowThatCommittedLateIsFoundByAskingAndRunsFirst() {
+    store(row(1, 7), row(2, 7));
+    read(row(2, 7));
+
+    assertThat(rows.admitted).containsExactly(1L);
+  }
+
+  @Test
+  void aHeadThatFailedKeepsItsFollowersUntilItIsBack() {
+    store(row(1, 7), row(2, 7));
+    read(row(1, 7), row(2, 7));
+    Outcome.RetryAfter failed =
+        new Outcome.RetryAfter(
+            Duration.ofSeconds(1), Failures.of(new IllegalStateException(), Instant.EPOCH));
+    end(row(1, 7), failed);
+    assertThat(rows.admitted).containsExactly(1L);
+
+    Delivery again = row(1, 7, 1, true);
+    store(again);
+    read(again);
+    assertThat(rows.admitted).containsExactly(1L, 1L);
+    end(again, new Outcome.Completed());
+    assertThat(rows.admitted).containsExactly(1L, 1L, 2L);
+  }
+
+  @Test
+  void aPoisonedHeadBlocksItsFollowers() {
+    store(row(1, 7), row(2, 7), row(3, 7));
+    read(row(1, 7), row(2, 7));
+    poisoned.add(1L);
+    end(
+        row(1, 7),
+        new Outcome.Poisoned(Failures.of(new IllegalStateException(), Instant.EPOCH), true));
+    assertThat(rows.blocked).containsExactly(2L);
+
+    read(row(3, 7));
+    assertThat(rows.blocked).containsExactly(2L, 3L);
+    assertThat(rows.admitted).containsExactly(1L);
+  }
+
+  @Test
+  void aRefusedSettleForgetsTheKeyAndLooksForItAgain() {
+    store(row(1, 7), row(2, 7));
+    read(row(1, 7), row(2, 7));
+    keys.settled(row(1, 7), new Outcome.Completed(), true);
+
+    assertThat(line.keys).isEmpty();
+    assertThat(rows.open).doesNotContain(row(2, 7));
+    assertThat(rows.sweeps).isEqualTo(1);
+    assertThat(line.waitingInKeys).isZero();
+  }
+
+  @Test
+  void aFullKeyIsNotAskedAboutUntilHalfOfItIsGone() {
+    Delivery[] all =
+        LongStream.rangeClosed(1, 2 * MOST).mapToObj(seq -> row(seq, 7)).toArray(Delivery[]::new);
+    store(all);
+    read(all);
+    assertThat(rows.open).hasSizeLessThanOrEqualTo(MOST + 2);
+    asked.clear();
+    for (int i = 0; i < 5; i++) {
+      read(all); // as each due read and each sweep brings them
+    }
+    assertThat(asked).isEmpty();
+    assertThat(rows.sweeps).isZero();
+
+    for (int i = 0; rows.sweeps == 0; i++) {
+      end(all[i], new Outcome.Completed());
+    }
+    assertThat(line.keys.get(7L).members).hasSizeBetween(MOST / 2 - 2, MOST / 2 + 2);
+    read(stored.values().toArray(Delivery[]::new));
+    assertThat(asked).hasSize(1);
+    for (int i = rows.admitted.size() - 1; i < all.length; i++) {
+      end(all[i], new Outcome.Completed());
+      read(stored.values().toArray(Delivery[]::new));
+    }
+    assertThat(rows.admitted).hasSize(all.length).isSorted();
+    assertThat(line.keys).isEmpty();
+  }
+
+  @Test
+  void aFullKeyTakesNobodyElsesRoom() {
+    Delivery[] hot =
+        LongStream.rangeClosed(1, 2 * MOST).mapToObj(seq -> row(seq, 7)).toArray(Delivery[]::new);
+    store(hot);
+    read(hot);
+    Delivery other = row(5_000, 8);
+    store(other);
+    read(other);
+
+    assertThat(rows.admitted).containsExactly(1L, 5_000L);
+  }
+}

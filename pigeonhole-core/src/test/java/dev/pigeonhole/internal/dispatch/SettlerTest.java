@@ -1,0 +1,153 @@
+package dev.pigeonhole.internal.dispatch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.store.Deliveries;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.Settlement;
+import dev.pigeonhole.store.StoreException;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** What becomes of outcomes when the store does not simply take them. */
+class SettlerTest {
+  private final Set<Long> written = new HashSet<>();
+  private final List<Settled> settled = new ArrayList<>();
+  private final List<Long> told = new ArrayList<>();
+
+  /** What a settle of these numbers throws instead of writing them; null writes. */
+  private Function<List<Long>, @Nullable Throwable> fault = seqs -> null;
+
+  private final Settler settler = new Settler(store(), 100, settled::addAll);
+
+  private Deliveries store() {
+    return (Deliveries)
+        Proxy.newProxyInstance(
+            getClass().getClassLoader(),
+            new Class<?>[] {Deliveries.class},
+            (self, method, args) -> settle(args));
+  }
+
+  private Set<Delivery> settle(Object[] args) throws Throwable {
+    List<Delivery> rows =
+        ((List<?>) args[0]).stream().map(each -> ((Settlement) each).delivery()).toList();
+    Throwable thrown = fault.apply(rows.stream().map(Delivery::seq).toList());
+    if (thrown != null) {
+      throw thrown;
+    }
+    Set<Delivery> refused = new HashSet<>();
+    for (Delivery row : rows) {
+      if (!written.add(row.seq())) {
+        refused.add(row);
+      }
+    }
+    return refused;
+  }
+
+  private static StoreException storeFault(StoreException.Kind kind) {
+    return new StoreException(kind, ErrorCode.DATABASE_ERROR, "fault", null);
+  }
+
+  private void add(long... seqs) {
+    for (long seq : seqs) {
+      settler.add(new Settlement(Rows.row(seq), new Outcome.Completed()), () -> told.add(seq));
+    }
+  }
+
+  /** Refuses for good every batch of several, and says of single ones what it is told. */
+  private void oneByOne(Function<Long, @Nullable Throwable> single) {
+    fault =
+        seqs ->
+            seqs.size() > 1 ? storeFault(StoreException.Kind.PERMANENT) : single.apply(seqs.get(0));
+  }
+
+  @Test
+  void aRowThatTheStoreNeverTakesKeepsNobodyElse() {
+    add(1, 2, 3);
+    oneByOne(seq -> seq == 2 ? storeFault(StoreException.Kind.PERMANENT) : null);
+    settler.flushAll();
+
+    assertThat(written).containsExactlyInAnyOrder(1L, 3L);
+    assertThat(told).containsExactly(1L, 3L);
+    assertThat(settled).filteredOn(Settled::refused).hasSize(1);
+    assertThat(settler.idle()).isTrue();
+  }
+
+  @Test
+  void aBugAmongSingleRowsLosesNoneOfThem() {
+    for (Throwable bug : List.of(new IllegalStateException("bug"), new AssertionError("bug"))) {
+      written.clear();
+      told.clear();
+      add(1, 2, 3, 4);
+      oneByOne(seq -> seq == 2 ? bug : null);
+      assertThatThrownBy(settler::flushAll).isSameAs(bug);
+      assertThat(settler.idle()).isFalse();
+
+      fault = seqs -> null;
+      settler.flushAll();
+      assertThat(written).containsExactlyInAnyOrder(1L, 2L, 3L, 4L);
+      assertThat(told).containsExactly(1L, 2L, 3L, 4L);
+      assertThat(settler.idle()).isTrue();
+    }
+  }
+
+  @Test
+  void whatTheStoreCannotTakeNowIsWrittenLater() {
+    add(1, 2, 3);
+    List<Long> failedOnce = new ArrayList<>();
+    oneByOne(
+        seq -> {
+          if (seq == 2 || failedOnce.contains(seq)) {
+            return null;
+          }
+          failedOnce.add(seq);
+          return storeFault(StoreException.Kind.TRANSIENT);
+        });
+    settler.flushAll();
+
+    assertThat(written).containsExactlyInAnyOrder(1L, 2L, 3L);
+    assertThat(told).containsExactlyInAnyOrder(1L, 2L, 3L);
+    assertThat(settler.idle()).isTrue();
+  }
+
+  @Test
+  void aRefusalOfOurOwnFirstTryIsNoRefusalAlsoOneByOne() {
+    add(1, 2);
+    Set<Long> doubted = new HashSet<>();
+    oneByOne(
+        seq -> {
+          if (seq == 2 && doubted.add(seq)) {
+            written.add(seq); // it was done, and the answer was lost
+            return storeFault(StoreException.Kind.UNKNOWN);
+          }
+          return null;
+        });
+    settler.flushAll();
+
+    assertThat(told).containsExactly(1L, 2L);
+    assertThat(settled).noneMatch(Settled::refused);
+  }
+
+  @Test
+  void aDoubtfulNeighbourMakesNoOtherRefusalOurOwn() {
+    add(1);
+    fault = seqs -> storeFault(StoreException.Kind.UNKNOWN);
+    assertThatThrownBy(settler::flushAll).isInstanceOf(StoreException.class);
+    fault = seqs -> null;
+    written.add(2L); // by somebody else
+    add(2);
+    settler.flushAll();
+
+    assertThat(told).containsExactly(1L);
+    assertThat(settled).filteredOn(Settled::refused).hasSize(1);
+  }
+}

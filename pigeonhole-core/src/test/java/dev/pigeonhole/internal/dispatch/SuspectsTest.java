@@ -1,0 +1,150 @@
+package dev.pigeonhole.internal.dispatch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.store.Delivery;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class SuspectsTest {
+  private static final Duration TICK = Duration.ofSeconds(1);
+
+  private boolean somethingRuns;
+  private int quietEnded;
+  private long now = 5;
+  private final Suspects suspects =
+      new Suspects(() -> !somethingRuns, () -> quietEnded++, () -> now);
+
+  private void pass(Duration time) {
+    now += time.toNanos();
+  }
+
+  @Test
+  void withoutSuspectsNobodyHasToBeQuiet() {
+    assertThat(suspects.next()).isNull();
+    assertThat(suspects.quiet()).isFalse();
+  }
+
+  @Test
+  void oneRunsAtATimeAndOnlyWhenNothingElseDoes() {
+    Set<Delivery> rows = Set.of(Rows.row(1), Rows.row(2), Rows.row(3));
+    rows.forEach(suspects::add);
+    somethingRuns = true;
+    assertThat(suspects.next()).isNull();
+    assertThat(suspects.quiet()).isTrue();
+
+    somethingRuns = false;
+    List<Delivery> ran = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      Delivery row = suspects.next();
+      assertThat(row).isNotNull();
+      assertThat(suspects.next()).isNull();
+      assertThat(suspects.quiet()).isTrue();
+      ran.add(row);
+      suspects.ended(row);
+    }
+    assertThat(ran).containsExactlyInAnyOrderElementsOf(rows);
+    assertThat(suspects.next()).isNull();
+    assertThat(suspects.quiet()).isFalse();
+    assertThat(quietEnded).isEqualTo(1);
+  }
+
+  @Test
+  void theEndOfAnotherRowIsNoNewsOfTheSuspect() {
+    suspects.add(Rows.row(1));
+    suspects.add(Rows.row(2));
+    assertThat(suspects.next()).isNotNull();
+    suspects.ended(Rows.row(99));
+
+    assertThat(suspects.next()).isNull();
+  }
+
+  @Test
+  void besideAnAttemptThatNeverEndsTheNodeIsQuietLessAndLess() {
+    suspects.add(Rows.row(1));
+    somethingRuns = true;
+    Duration quiet = Duration.ZERO;
+    Duration day = Duration.ofDays(1);
+    for (Duration passed = Duration.ZERO; passed.compareTo(day) < 0; passed = passed.plus(TICK)) {
+      assertThat(suspects.next()).isNull();
+      quiet = suspects.quiet() ? quiet.plus(TICK) : quiet;
+      pass(TICK);
+    }
+
+    assertThat(quiet).isPositive().isLessThan(day.dividedBy(50));
+  }
+
+  @Test
+  void aSuspectThatTakesForEverLetsOthersGoOn() {
+    suspects.add(Rows.row(1));
+    suspects.add(Rows.row(2));
+    assertThat(suspects.next()).isNotNull();
+    somethingRuns = true;
+    pass(Suspects.QUIET_AT_MOST.plus(TICK));
+
+    assertThat(suspects.next()).isNull();
+    assertThat(suspects.quiet()).isFalse();
+    assertThat(quietEnded).isEqualTo(1);
+    pass(Suspects.FIRST_PAUSE);
+    assertThat(suspects.next()).isNull();
+    assertThat(suspects.quiet()).isTrue();
+  }
+
+  @Test
+  void aSuspectThatCouldRunMakesThePausesShortAgain() {
+    suspects.add(Rows.row(1));
+    suspects.add(Rows.row(2));
+    somethingRuns = true;
+    for (int i = 0; i < 5; i++) {
+      quietInVain();
+    }
+    pass(Suspects.LONGEST_PAUSE);
+    somethingRuns = false;
+    Delivery row = suspects.next();
+    assertThat(row).isNotNull();
+    suspects.ended(row);
+    somethingRuns = true;
+    quietInVain();
+    pass(Suspects.FIRST_PAUSE);
+
+    assertThat(suspects.next()).isNull();
+    assertThat(suspects.quiet()).isTrue();
+  }
+
+  private void quietInVain() {
+    while (!suspects.quiet()) {
+      suspects.next();
+      pass(TICK);
+    }
+    while (suspects.quiet()) {
+      suspects.next();
+      pass(TICK);
+    }
+  }
+
+  @Test
+  void whatIsWithdrawnDoesNotRun() {
+    suspects.add(Rows.row(1));
+    suspects.add(Rows.row(2));
+
+    assertThat(suspects.withdraw(row -> row.seq() == 1)).containsExactly(Rows.row(1));
+    assertThat(suspects.next()).isEqualTo(Rows.row(2));
+  }
+
+  @Test
+  void aFreshStartStaysQuietForTheOneThatRuns() {
+    suspects.add(Rows.row(1));
+    suspects.add(Rows.row(2));
+    Delivery alone = suspects.next();
+    assertThat(alone).isNotNull();
+
+    suspects.reset(List.of(alone));
+    assertThat(suspects.quiet()).isTrue();
+    suspects.reset(List.of());
+    assertThat(suspects.quiet()).isFalse();
+    assertThat(suspects.next()).isNull();
+  }
+}
