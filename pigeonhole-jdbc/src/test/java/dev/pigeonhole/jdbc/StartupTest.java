@@ -5,9 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import dev.pigeonhole.Channel;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.HandlerOption;
+import dev.pigeonhole.Inbox;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.StoreSettings;
 import dev.pigeonhole.support.DatabaseKind;
@@ -189,6 +192,39 @@ class StartupTest {
           .singleElement()
           .satisfies(problem -> assertThat(problem.code()).isEqualTo(ErrorCode.POOL_TOO_SMALL));
       assertThat(problems(database.pool(5))).isEmpty();
+    }
+  }
+
+  @Test
+  void thePoolMustHoldThreeTheBeatAndEverySlotOfATransactionalHandler() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
+      Schema.migrate(database.dataSource());
+      Channel channel =
+          Channel.named("orders")
+              .on(String.class)
+              .handleInTransaction("a", (text, tx) -> {}, HandlerOption.atMost(2))
+              .handle("b", text -> {})
+              .build();
+      DataSource five = database.pool(5);
+      assertThatExceptionOfType(ConfigurationException.class)
+          .isThrownBy(() -> Inbox.on(JdbcStore.of(five)).channel(channel).build())
+          .satisfies(
+              e ->
+                  assertThat(e.problems())
+                      .singleElement()
+                      .satisfies(
+                          problem -> {
+                            assertThat(problem.code()).isEqualTo(ErrorCode.POOL_TOO_SMALL);
+                            assertThat(problem.text())
+                                .startsWith(
+                                    "The pool has 5 connections and the inbox may hold 6 at once: 5"
+                                        + " for accepting,")
+                                .contains("and 1 for its beats");
+                          }));
+
+      assertThat(Inbox.on(JdbcStore.of(database.pool(6))).channel(channel).build()).isNotNull();
+      JdbcStore apart = JdbcStore.of(five).beatsOn(database.dataSource());
+      assertThat(Inbox.on(apart).channel(channel).build()).isNotNull();
     }
   }
 
