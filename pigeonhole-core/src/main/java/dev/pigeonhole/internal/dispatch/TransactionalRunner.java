@@ -14,12 +14,14 @@ import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.Transactions;
 import java.sql.Connection;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -30,6 +32,10 @@ import org.slf4j.LoggerFactory;
  */
 final class TransactionalRunner {
   private static final Logger LOG = LoggerFactory.getLogger(TransactionalRunner.class);
+
+  /** A slow delivery keeps the effects of the others invisible, and their rows locked. */
+  private static final Duration MOST_SHARED_TIME = Duration.ofMillis(20);
+
   private static final Duration NO_SHARING_AFTER_DEADLOCK = Duration.ofMinutes(1);
 
   private record Transaction(Connection connection, Received<Object> delivery)
@@ -55,26 +61,32 @@ final class TransactionalRunner {
     this.surroundings = surroundings;
   }
 
-  /** Runs a group to its end on the calling thread, in one transaction where it may. */
+  /** Runs a group to its end on the calling thread, in few transactions where it may. */
   void run(HandlerLine line, List<Work> group) {
-    Long offUntil = sharingOffUntil.get(line.handler.key());
-    boolean share = offUntil == null || System.nanoTime() - offUntil > 0;
-    if (group.size() > 1 && share) {
-      if (!runUnit(line, sorted(group), true)) {
-        group.forEach(work -> runUnit(line, List.of(work), false));
+    List<Work> left = sorted(group);
+    while (left.size() > 1 && mayShare(line)) {
+      List<Work> again = runUnit(line, left, true);
+      if (again.size() == left.size()) {
+        break; // rolled back
       }
-    } else {
-      group.forEach(work -> runUnit(line, List.of(work), false));
+      left = again;
     }
+    left.forEach(work -> runUnit(line, List.of(work), false));
+  }
+
+  private boolean mayShare(HandlerLine line) {
+    Long offUntil = sharingOffUntil.get(line.handler.key());
+    return offUntil == null || System.nanoTime() - offUntil > 0;
   }
 
   /**
    * One transaction.
    *
    * @param shared whether a failure means "redo one by one" instead of a failure of the delivery
-   * @return false if nothing was settled and the group must be redone
+   * @return what must be run again: all of a shared group that failed, the rest of one that took
+   *     its time
    */
-  private boolean runUnit(HandlerLine line, List<Work> group, boolean shared) {
+  private List<Work> runUnit(HandlerLine line, List<Work> group, boolean shared) {
     Map<Delivery, Attempt> attempts = new HashMap<>();
     for (Work work : group) {
       attempts.put(work.delivery(), runner.begin(line, work));
@@ -82,7 +94,7 @@ final class TransactionalRunner {
     try {
       if (!surroundings.mayStart()) {
         attempts.values().forEach(runner::abandon);
-        return true;
+        return List.of();
       }
       return runUnit(line, group, shared, attempts);
     } finally {
@@ -90,34 +102,63 @@ final class TransactionalRunner {
     }
   }
 
-  private boolean runUnit(
+  private List<Work> runUnit(
       HandlerLine line, List<Work> group, boolean shared, Map<Delivery, Attempt> attempts) {
+    Unit unit = new Unit(line, attempts);
     try {
-      Set<Delivery> done =
-          store.run(
-              group.stream().map(Work::delivery).toList(),
-              (delivery, connection) -> invoke(line, attempts, delivery, connection));
+      Set<Delivery> done = store.run(group.stream().map(Work::delivery).toList(), unit);
+      List<Work> left = new ArrayList<>();
       for (Work work : group) {
         Attempt attempt = release(line, attempts, work);
         if (done.contains(work.delivery())) {
           surroundings.completedInTransaction(
               new Settlement(work.delivery(), new Outcome.Completed()));
           endings.tellCompleted(attempt);
+        } else if (unit.enough) {
+          left.add(work);
         } else {
           surroundings.notOurs(work.delivery());
         }
       }
-      return true;
+      return left;
     } catch (Transactions.WorkFailedException e) {
-      return failedUnit(line, attempts, group, shared, e.getCause() == null ? e : e.getCause());
+      failedUnit(line, attempts, group, shared, e.getCause() == null ? e : e.getCause());
     } catch (StoreException e) {
-      return failedStore(line, attempts, group, shared, e);
+      failedStore(line, attempts, group, shared, e);
     } catch (Throwable e) {
-      return failedUnit(line, attempts, group, shared, e); // an Error that nobody may swallow
+      failedUnit(line, attempts, group, shared, e); // an Error that nobody may swallow
+    }
+    return shared ? group : List.of();
+  }
+
+  /** The work of one transaction; once it has had enough, it stays so. */
+  private final class Unit implements Transactions.Work {
+    private final HandlerLine line;
+    private final Map<Delivery, Attempt> attempts;
+    private @Nullable Long began;
+    private boolean enough;
+
+    Unit(HandlerLine line, Map<Delivery, Attempt> attempts) {
+      this.line = line;
+      this.attempts = attempts;
+    }
+
+    @Override
+    public void run(Delivery delivery, Connection connection) throws Exception {
+      if (began == null) {
+        began = System.nanoTime();
+      }
+      invoke(line, attempts, delivery, connection);
+    }
+
+    @Override
+    public boolean enough() {
+      enough |= began != null && System.nanoTime() - began > MOST_SHARED_TIME.toNanos();
+      return enough;
     }
   }
 
-  private boolean failedStore(
+  private void failedStore(
       HandlerLine line,
       Map<Delivery, Attempt> attempts,
       List<Work> group,
@@ -129,7 +170,7 @@ final class TransactionalRunner {
         sharingOffUntil.put(
             line.handler.key(), System.nanoTime() + NO_SHARING_AFTER_DEADLOCK.toNanos());
       }
-      return false;
+      return;
     }
     if (e.kind() == StoreException.Kind.PERMANENT) {
       LOG.warn("The store refuses to run handler {}", line.handler.key(), e);
@@ -147,10 +188,9 @@ final class TransactionalRunner {
         endings.soonAgain(work.delivery());
       }
     }
-    return true;
   }
 
-  private boolean failedUnit(
+  private void failedUnit(
       HandlerLine line,
       Map<Delivery, Attempt> attempts,
       List<Work> group,
@@ -165,7 +205,6 @@ final class TransactionalRunner {
     if (cause instanceof OutOfMemoryError) {
       surroundings.fatal(cause);
     }
-    return !shared;
   }
 
   private void invoke(
