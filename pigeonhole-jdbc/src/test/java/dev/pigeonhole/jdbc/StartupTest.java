@@ -11,6 +11,7 @@ import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.HandlerOption;
 import dev.pigeonhole.Inbox;
+import dev.pigeonhole.InboxException;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.StoreSettings;
 import dev.pigeonhole.support.DatabaseKind;
@@ -21,6 +22,7 @@ import java.util.List;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** What a store refuses to start on, with the code that says why and the way out. */
@@ -123,6 +125,63 @@ class StartupTest {
           .extracting(Problem::code)
           .contains(ErrorCode.DATABASE_READ_ONLY);
     }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void d76_aRoleWithoutRightsIsToldWhichStatementsGrantThem(DatabaseKind kind) {
+    try (TestDatabase database = TestDatabases.open(kind)) {
+      Schema.migrate(database.dataSource());
+      String role = "role_" + database.schema();
+      if (kind == DatabaseKind.POSTGRES) {
+        String schema = "\"" + database.schema() + "\"";
+        database.execute("CREATE ROLE " + role + " LOGIN");
+        database.execute("GRANT USAGE ON SCHEMA " + schema + " TO " + role);
+        database.execute("GRANT SELECT ON ALL TABLES IN SCHEMA " + schema + " TO " + role);
+      } else {
+        database.execute("CREATE USER " + role);
+        database.execute("GRANT SELECT ON " + database.schema() + ".* TO " + role);
+      }
+      try {
+        TestDatabase poor = TestDatabase.attach(database.jdbcUrl(), role, "");
+        assertThatExceptionOfType(InboxException.class)
+            .isThrownBy(() -> JdbcStore.of(poor.dataSource()).maintenance().open(Rig.SETTINGS))
+            .satisfies(
+                e -> {
+                  assertThat(e.code()).isEqualTo(ErrorCode.DATABASE_PRIVILEGE);
+                  assertThat(e).hasMessageContaining("Schema.ofDefaults().grants(");
+                });
+      } finally {
+        if (kind == DatabaseKind.POSTGRES) {
+          database.execute("DROP OWNED BY " + role);
+          database.execute("DROP ROLE " + role);
+        } else {
+          database.execute("DROP USER " + role);
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void d76_aSchemaThatDoesNotExistIsNamed(TestDatabase database) {
+    assertThatExceptionOfType(ConfigurationException.class)
+        .isThrownBy(
+            () ->
+                JdbcStore.of(database.dataSource())
+                    .schema("nowhere")
+                    .maintenance()
+                    .open(Rig.SETTINGS))
+        .satisfies(
+            e ->
+                assertThat(e.problems())
+                    .singleElement()
+                    .satisfies(
+                        problem -> {
+                          assertThat(problem.code()).isEqualTo(ErrorCode.DATABASE_PRIVILEGE);
+                          assertThat(problem.text())
+                              .contains("no schema nowhere", "GRANT", "Schema.migrate");
+                        }));
   }
 
   @Test
