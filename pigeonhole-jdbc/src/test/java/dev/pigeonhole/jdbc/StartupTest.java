@@ -127,6 +127,33 @@ class StartupTest {
     }
   }
 
+  @Test
+  void mySqlIsRefusedByName() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.MARIADB)) {
+      assertThat(problems(Pretending.product(database.dataSource(), "MySQL")))
+          .singleElement()
+          .satisfies(
+              problem -> {
+                assertThat(problem.code()).isEqualTo(ErrorCode.DATABASE_UNSUPPORTED);
+                assertThat(problem.text()).contains("no sequences and no RETURNING", "MariaDB");
+              });
+    }
+  }
+
+  @Test
+  void aGaleraClusterIsWarnedAboutItsLocks() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.MARIADB)) {
+      Schema.migrate(database.dataSource());
+      DataSource cluster =
+          Pretending.rewriting(database.dataSource(), "SELECT variable_value", "SELECT 'ON'");
+      cluster = Pretending.rewriting(cluster, "'WSREP_ON'", "'VERSION'");
+      assertThat(JdbcStore.of(cluster).maintenance().open(Rig.SETTINGS))
+          .singleElement()
+          .satisfies(
+              warning -> assertThat(warning).startsWith("PH-DB-03").contains("Galera", "same one"));
+    }
+  }
+
   @ParameterizedTest
   @EnumSource(names = {"POSTGRES", "MARIADB"})
   void d76_aRoleWithoutRightsIsToldWhichStatementsGrantThem(DatabaseKind kind) {
