@@ -22,6 +22,7 @@ import java.util.List;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -127,6 +128,57 @@ class StartupTest {
     }
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "innodb_flush_log_at_trx_commit, 2, DATABASE_NOT_DURABLE",
+    "sync_binlog, 0, DATABASE_NOT_DURABLE",
+    "binlog_format, STATEMENT, BINLOG_STATEMENT",
+    "read_only, 1, DATABASE_READ_ONLY"
+  })
+  void dur06_my10_my16_d91_d98_aMariaDbThatIsSetUpWronglyIsRefused(
+      String setting, String value, ErrorCode code) {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.MARIADB)) {
+      Schema.migrate(database.dataSource());
+      Object former = database.rows("SELECT @@global." + setting + " AS v").get(0).get("v");
+      database.execute("SET GLOBAL " + setting + " = " + value);
+      try {
+        assertThat(problems(database.dataSource()))
+            .singleElement()
+            .satisfies(
+                problem -> {
+                  assertThat(problem.code()).isEqualTo(code);
+                  assertThat(problem.text()).matches(".*( is |is read-only).*");
+                });
+      } finally {
+        database.execute("SET GLOBAL " + setting + " = " + former);
+      }
+      assertThat(problems(database.dataSource())).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      quoteCharacter = '"',
+      value = {
+        "POSTGRES, \"current_setting('server_version_num')\", 130020, 13",
+        "MARIADB, VERSION(), 10.5.29-MariaDB, 10.5.29",
+        "H2, H2VERSION(), 2.1.214, 2.1.214"
+      })
+  void my08_hx04_d87_aServerThatIsTooOldIsRefused(
+      DatabaseKind kind, String question, String version, String shown) {
+    try (TestDatabase database = TestDatabases.open(kind)) {
+      Schema.migrate(database.dataSource());
+      assertThat(
+              problems(Pretending.rewriting(database.dataSource(), question, "'" + version + "'")))
+          .singleElement()
+          .satisfies(
+              problem -> {
+                assertThat(problem.code()).isEqualTo(ErrorCode.DATABASE_UNSUPPORTED);
+                assertThat(problem.text()).contains(shown, "oldest");
+              });
+    }
+  }
+
   @Test
   void mySqlIsRefusedByName() {
     try (TestDatabase database = TestDatabases.open(DatabaseKind.MARIADB)) {
@@ -152,6 +204,30 @@ class StartupTest {
           .satisfies(
               warning -> assertThat(warning).startsWith("PH-DB-03").contains("Galera", "same one"));
     }
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void d95_aClockThatIsADayOffIsWarnedAbout(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    String now =
+        switch (database.kind()) {
+          case POSTGRES -> "clock_timestamp()";
+          case MARIADB -> "UTC_TIMESTAMP(6)";
+          case H2 -> "CURRENT_TIMESTAMP(6)";
+        };
+    String tomorrow =
+        database.kind() == DatabaseKind.H2
+            ? "DATEADD(DAY, 1, " + now + ")"
+            : "(" + now + " + INTERVAL '1' DAY)";
+    assertThat(
+            JdbcStore.of(Pretending.rewriting(database.dataSource(), now, tomorrow))
+                .maintenance()
+                .open(Rig.SETTINGS))
+        .singleElement()
+        .satisfies(
+            warning ->
+                assertThat(warning).startsWith(ErrorCode.DATABASE_CLOCK.text()).contains("differ"));
   }
 
   @ParameterizedTest
