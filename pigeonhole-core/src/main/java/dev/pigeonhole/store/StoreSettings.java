@@ -5,7 +5,7 @@ package dev.pigeonhole.store;
  *
  * @param inbox the inbox's name; one set of tables belongs to one inbox
  * @param lanes how many lanes the inbox has; kept in the schema from the first start on
- * @param connections how many connections the engine may hold at once
+ * @param connections how many connections the engine may hold at once, beside the one for beats
  * @param maxPayload the largest payload in bytes
  */
 public record StoreSettings(String inbox, int lanes, int connections, int maxPayload) {}

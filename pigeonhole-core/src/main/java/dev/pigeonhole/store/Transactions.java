@@ -23,7 +23,8 @@ public interface Transactions {
    * Runs one unit.
    *
    * @param deliveries sorted by handler and seq; one, unless the handler shares commits
-   * @return the deliveries that were completed; the others were not ours to run
+   * @return the deliveries that were completed; the others were not ours to run, or not begun
+   *     because the work had {@linkplain Work#enough() enough}
    * @throws WorkFailedException if the work threw or misused the connection; all is rolled back
    * @throws StoreException if the database failed, a deadlock included; all is rolled back, or for
    *     {@link StoreException.Kind#UNKNOWN} nobody can say until the rows are read again
@@ -34,6 +35,14 @@ public interface Transactions {
   @FunctionalInterface
   interface Work {
     void run(Delivery delivery, Connection connection) throws Exception;
+
+    /**
+     * Whether the unit should commit what has run and leave the rest. Asked after each delivery, so
+     * that one is always run.
+     */
+    default boolean enough() {
+      return false;
+    }
   }
 
   /** The work of one delivery ended with an exception; the unit was rolled back. */

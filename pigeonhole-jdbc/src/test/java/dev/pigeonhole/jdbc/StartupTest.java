@@ -5,9 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import dev.pigeonhole.Channel;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.HandlerOption;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.InboxException;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.StoreSettings;
 import dev.pigeonhole.support.DatabaseKind;
@@ -18,6 +22,8 @@ import java.util.List;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** What a store refuses to start on, with the code that says why and the way out. */
@@ -122,6 +128,165 @@ class StartupTest {
     }
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "innodb_flush_log_at_trx_commit, 2, DATABASE_NOT_DURABLE",
+    "sync_binlog, 0, DATABASE_NOT_DURABLE",
+    "binlog_format, STATEMENT, BINLOG_STATEMENT",
+    "read_only, 1, DATABASE_READ_ONLY"
+  })
+  void dur06_my10_my16_d91_d98_aMariaDbThatIsSetUpWronglyIsRefused(
+      String setting, String value, ErrorCode code) {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.MARIADB)) {
+      Schema.migrate(database.dataSource());
+      Object former = database.rows("SELECT @@global." + setting + " AS v").get(0).get("v");
+      database.execute("SET GLOBAL " + setting + " = " + value);
+      try {
+        assertThat(problems(database.dataSource()))
+            .singleElement()
+            .satisfies(
+                problem -> {
+                  assertThat(problem.code()).isEqualTo(code);
+                  assertThat(problem.text()).matches(".*( is |is read-only).*");
+                });
+      } finally {
+        database.execute("SET GLOBAL " + setting + " = " + former);
+      }
+      assertThat(problems(database.dataSource())).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      quoteCharacter = '"',
+      value = {
+        "POSTGRES, \"current_setting('server_version_num')\", 130020, 13",
+        "MARIADB, VERSION(), 10.5.29-MariaDB, 10.5.29",
+        "H2, H2VERSION(), 2.1.214, 2.1.214"
+      })
+  void my08_hx04_d87_aServerThatIsTooOldIsRefused(
+      DatabaseKind kind, String question, String version, String shown) {
+    try (TestDatabase database = TestDatabases.open(kind)) {
+      Schema.migrate(database.dataSource());
+      assertThat(
+              problems(Pretending.rewriting(database.dataSource(), question, "'" + version + "'")))
+          .singleElement()
+          .satisfies(
+              problem -> {
+                assertThat(problem.code()).isEqualTo(ErrorCode.DATABASE_UNSUPPORTED);
+                assertThat(problem.text()).contains(shown, "oldest");
+              });
+    }
+  }
+
+  @Test
+  void mySqlIsRefusedByName() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.MARIADB)) {
+      assertThat(problems(Pretending.product(database.dataSource(), "MySQL")))
+          .singleElement()
+          .satisfies(
+              problem -> {
+                assertThat(problem.code()).isEqualTo(ErrorCode.DATABASE_UNSUPPORTED);
+                assertThat(problem.text()).contains("no sequences and no RETURNING", "MariaDB");
+              });
+    }
+  }
+
+  @Test
+  void aGaleraClusterIsWarnedAboutItsLocks() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.MARIADB)) {
+      Schema.migrate(database.dataSource());
+      DataSource cluster =
+          Pretending.rewriting(database.dataSource(), "SELECT variable_value", "SELECT 'ON'");
+      cluster = Pretending.rewriting(cluster, "'WSREP_ON'", "'VERSION'");
+      assertThat(JdbcStore.of(cluster).maintenance().open(Rig.SETTINGS))
+          .singleElement()
+          .satisfies(
+              warning -> assertThat(warning).startsWith("PH-DB-03").contains("Galera", "same one"));
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void d95_aClockThatIsADayOffIsWarnedAbout(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    String now =
+        switch (database.kind()) {
+          case POSTGRES -> "clock_timestamp()";
+          case MARIADB -> "UTC_TIMESTAMP(6)";
+          case H2 -> "CURRENT_TIMESTAMP(6)";
+        };
+    String tomorrow =
+        database.kind() == DatabaseKind.H2
+            ? "DATEADD(DAY, 1, " + now + ")"
+            : "(" + now + " + INTERVAL '1' DAY)";
+    assertThat(
+            JdbcStore.of(Pretending.rewriting(database.dataSource(), now, tomorrow))
+                .maintenance()
+                .open(Rig.SETTINGS))
+        .singleElement()
+        .satisfies(
+            warning ->
+                assertThat(warning).startsWith(ErrorCode.DATABASE_CLOCK.text()).contains("differ"));
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void d76_aRoleWithoutRightsIsToldWhichStatementsGrantThem(DatabaseKind kind) {
+    try (TestDatabase database = TestDatabases.open(kind)) {
+      Schema.migrate(database.dataSource());
+      String role = "role_" + database.schema();
+      if (kind == DatabaseKind.POSTGRES) {
+        String schema = "\"" + database.schema() + "\"";
+        database.execute("CREATE ROLE " + role + " LOGIN");
+        database.execute("GRANT USAGE ON SCHEMA " + schema + " TO " + role);
+        database.execute("GRANT SELECT ON ALL TABLES IN SCHEMA " + schema + " TO " + role);
+      } else {
+        database.execute("CREATE USER " + role);
+        database.execute("GRANT SELECT ON " + database.schema() + ".* TO " + role);
+      }
+      try {
+        TestDatabase poor = TestDatabase.attach(database.jdbcUrl(), role, "");
+        assertThatExceptionOfType(InboxException.class)
+            .isThrownBy(() -> JdbcStore.of(poor.dataSource()).maintenance().open(Rig.SETTINGS))
+            .satisfies(
+                e -> {
+                  assertThat(e.code()).isEqualTo(ErrorCode.DATABASE_PRIVILEGE);
+                  assertThat(e).hasMessageContaining("Schema.ofDefaults().grants(");
+                });
+      } finally {
+        if (kind == DatabaseKind.POSTGRES) {
+          database.execute("DROP OWNED BY " + role);
+          database.execute("DROP ROLE " + role);
+        } else {
+          database.execute("DROP USER " + role);
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void d76_aSchemaThatDoesNotExistIsNamed(TestDatabase database) {
+    assertThatExceptionOfType(ConfigurationException.class)
+        .isThrownBy(
+            () ->
+                JdbcStore.of(database.dataSource())
+                    .schema("nowhere")
+                    .maintenance()
+                    .open(Rig.SETTINGS))
+        .satisfies(
+            e ->
+                assertThat(e.problems())
+                    .singleElement()
+                    .satisfies(
+                        problem -> {
+                          assertThat(problem.code()).isEqualTo(ErrorCode.DATABASE_PRIVILEGE);
+                          assertThat(problem.text())
+                              .contains("no schema nowhere", "GRANT", "Schema.migrate");
+                        }));
+  }
+
   @Test
   void anyDefaultIsolationWorks() {
     try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
@@ -189,6 +354,39 @@ class StartupTest {
           .singleElement()
           .satisfies(problem -> assertThat(problem.code()).isEqualTo(ErrorCode.POOL_TOO_SMALL));
       assertThat(problems(database.pool(5))).isEmpty();
+    }
+  }
+
+  @Test
+  void thePoolMustHoldThreeTheBeatAndEverySlotOfATransactionalHandler() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
+      Schema.migrate(database.dataSource());
+      Channel channel =
+          Channel.named("orders")
+              .on(String.class)
+              .handleInTransaction("a", (text, tx) -> {}, HandlerOption.atMost(2))
+              .handle("b", text -> {})
+              .build();
+      DataSource five = database.pool(5);
+      assertThatExceptionOfType(ConfigurationException.class)
+          .isThrownBy(() -> Inbox.on(JdbcStore.of(five)).channel(channel).build())
+          .satisfies(
+              e ->
+                  assertThat(e.problems())
+                      .singleElement()
+                      .satisfies(
+                          problem -> {
+                            assertThat(problem.code()).isEqualTo(ErrorCode.POOL_TOO_SMALL);
+                            assertThat(problem.text())
+                                .startsWith(
+                                    "The pool has 5 connections and the inbox may hold 6 at once: 5"
+                                        + " for accepting,")
+                                .contains("and 1 for its beats");
+                          }));
+
+      assertThat(Inbox.on(JdbcStore.of(database.pool(6))).channel(channel).build()).isNotNull();
+      JdbcStore apart = JdbcStore.of(five).beatsOn(database.dataSource());
+      assertThat(Inbox.on(apart).channel(channel).build()).isNotNull();
     }
   }
 

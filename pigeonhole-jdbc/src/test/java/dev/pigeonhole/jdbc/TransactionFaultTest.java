@@ -12,11 +12,17 @@ import dev.pigeonhole.store.Transactions.WorkFailedException;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
+import java.lang.reflect.Proxy;
+import java.sql.Array;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.sql.Wrapper;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -258,6 +264,129 @@ public class TransactionFaultTest {
     assertThatExceptionOfType(InboxException.class)
         .isThrownBy(() -> statement.get().execute("SELECT 1"))
         .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.TX_LOST));
+  }
+
+  /** Reaches something that knows its connection. */
+  @FunctionalInterface
+  private interface Path<T> {
+    T from(Connection connection) throws SQLException;
+  }
+
+  private static ResultSet rows(Connection connection, String sql) throws SQLException {
+    ResultSet rows = connection.createStatement().executeQuery(sql);
+    rows.next();
+    return rows;
+  }
+
+  private static Map<String, Path<ResultSet>> pathsToRows(DatabaseKind kind) {
+    Map<String, Path<ResultSet>> paths = new LinkedHashMap<>();
+    paths.put("query", connection -> rows(connection, "SELECT 1"));
+    paths.put("prepared", connection -> connection.prepareStatement("SELECT 1").executeQuery());
+    paths.put(
+        "generated keys",
+        connection -> {
+          Statement statement = connection.createStatement();
+          statement.executeUpdate(
+              "INSERT INTO effect (n) VALUES (1)", Statement.RETURN_GENERATED_KEYS);
+          return statement.getGeneratedKeys();
+        });
+    paths.put("metadata", connection -> connection.getMetaData().getTables(null, null, "x", null));
+    if (kind != DatabaseKind.MARIADB) {
+      String array = "SELECT ARRAY[1, 2]";
+      paths.put("array", connection -> rows(connection, array).getArray(1).getResultSet());
+      paths.put(
+          "array as object",
+          connection -> ((Array) rows(connection, array).getObject(1)).getResultSet());
+      paths.put(
+          "array that was made",
+          connection -> {
+            Array made = connection.createArrayOf("integer", new Object[] {1, 2});
+            PreparedStatement statement =
+                connection.prepareStatement("SELECT CAST(? AS integer ARRAY)");
+            statement.setArray(1, made);
+            ResultSet rows = statement.executeQuery();
+            rows.next();
+            assertThat(rows.getArray(1).toString()).contains("1", "2");
+            return rows.getArray(1).getResultSet();
+          });
+    }
+    return paths;
+  }
+
+  private static Rig withEffects(TestDatabase database) {
+    Rig rig = Rig.on(database);
+    database.execute(
+        database.kind() == DatabaseKind.MARIADB
+            ? "CREATE TABLE effect (id int AUTO_INCREMENT PRIMARY KEY, n int)"
+            : "CREATE TABLE effect (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n int)");
+    rig.accept(rig.message("m", rig.a));
+    return rig;
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void whateverKnowsItsConnectionKnowsTheGuardedOne(TestDatabase database) throws Exception {
+    Rig rig = withEffects(database);
+    Map<String, Connection> reached = new LinkedHashMap<>();
+    AtomicReference<Connection> given = new AtomicReference<>();
+    transactions(rig)
+        .run(
+            List.of(rig.only(rig.a)),
+            (row, connection) -> {
+              given.set(connection);
+              reached.put("statement", connection.createStatement().getConnection());
+              reached.put("prepared", connection.prepareStatement("SELECT 1").getConnection());
+              reached.put("call", connection.prepareCall("{call abs(1)}").getConnection());
+              reached.put("metadata", connection.getMetaData().getConnection());
+              for (Map.Entry<String, Path<ResultSet>> path :
+                  pathsToRows(database.kind()).entrySet()) {
+                ResultSet rows = path.getValue().from(connection);
+                assertThat(Proxy.isProxyClass(rows.getClass())).as(path.getKey()).isTrue();
+                if (rows.getStatement() != null) {
+                  reached.put(path.getKey() + ", rows", rows.getStatement().getConnection());
+                }
+              }
+            });
+
+    assertThat(reached).hasSizeGreaterThan(6);
+    reached.forEach((path, connection) -> assertThat(connection).as(path).isSameAs(given.get()));
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void nothingThatTheConnectionLeadsToCanBeUnwrapped(TestDatabase database) throws Exception {
+    Rig rig = withEffects(database);
+    Map<String, Path<Wrapper>> paths = new LinkedHashMap<>();
+    paths.put("connection", connection -> connection);
+    paths.put("statement", Connection::createStatement);
+    paths.put("prepared", connection -> connection.prepareStatement("SELECT 1"));
+    paths.put(
+        "parameters", connection -> connection.prepareStatement("SELECT 1").getParameterMetaData());
+    paths.put("metadata", Connection::getMetaData);
+    paths.put("columns", connection -> rows(connection, "SELECT 1").getMetaData());
+    pathsToRows(database.kind()).forEach((name, path) -> paths.put(name + ", rows", path::from));
+    for (Map.Entry<String, Path<Wrapper>> path : paths.entrySet()) {
+      assertThatExceptionOfType(WorkFailedException.class)
+          .as(path.getKey())
+          .isThrownBy(
+              () ->
+                  transactions(rig)
+                      .run(
+                          List.of(rig.only(rig.a)),
+                          (row, connection) -> {
+                            Wrapper wrapper = path.getValue().from(connection);
+                            assertThat(wrapper.isWrapperFor(wrapper.getClass())).isFalse();
+                            wrapper.unwrap(Wrapper.class);
+                          }))
+          .satisfies(
+              e ->
+                  assertThat(e.getCause())
+                      .isInstanceOfSatisfying(
+                          InboxException.class,
+                          refusal ->
+                              assertThat(refusal.code())
+                                  .isEqualTo(ErrorCode.TX_COMMIT_OR_ROLLBACK)));
+    }
   }
 
   @ParameterizedTest

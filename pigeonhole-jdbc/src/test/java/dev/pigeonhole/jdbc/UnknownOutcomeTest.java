@@ -3,6 +3,7 @@ package dev.pigeonhole.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.StoreException;
@@ -104,7 +105,11 @@ class UnknownOutcomeTest {
 
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(() -> rig.complete(List.of(delivery)))
-        .satisfies(e -> assertThat(e.kind()).isEqualTo(Kind.UNKNOWN));
+        .satisfies(
+            e -> {
+              assertThat(e.kind()).isEqualTo(Kind.UNKNOWN);
+              assertThat(e.code()).isEqualTo(ErrorCode.COMMIT_UNKNOWN);
+            });
     assertThat(proxy.hits()).isEqualTo(1);
     assertThat(rig.count("receipt")).isEqualTo(1);
   }

@@ -106,6 +106,33 @@ abstract class TransactionContract extends DatabaseFixture {
   }
 
   @Test
+  void aUnitThatHasHadEnoughCommitsWhatItRanAndLeavesTheRest() throws Exception {
+    List<Delivery> all = List.of(delivered("m", a), delivered("n", a), delivered("o", a));
+    AtomicInteger runs = new AtomicInteger();
+
+    Set<Delivery> done =
+        transactions.run(
+            all,
+            new Transactions.Work() {
+              @Override
+              public void run(Delivery delivery, Connection connection) throws Exception {
+                effect(connection, "effect " + runs.incrementAndGet());
+              }
+
+              @Override
+              public boolean enough() {
+                return runs.get() == 2;
+              }
+            });
+
+    assertThat(done).containsExactlyInAnyOrder(all.get(0), all.get(1));
+    assertThat(effects()).containsExactlyInAnyOrder("effect 1", "effect 2");
+    assertThat(ready(a)).containsExactly(all.get(2));
+    assertThat(transactions.run(List.of(all.get(2)), (row, c) -> effect(c, "effect 3")))
+        .containsExactly(all.get(2));
+  }
+
+  @Test
   void aFailedUnitCanBeTriedAgain() throws Exception {
     Delivery delivery = delivered("m", a);
     refusing(

@@ -14,12 +14,14 @@ import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.Transactions;
 import java.sql.Connection;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,18 +36,24 @@ import org.slf4j.LoggerFactory;
  */
 final class TransactionalRunner {
   private static final Logger LOG = LoggerFactory.getLogger(TransactionalRunner.class);
+
+  /** A slow delivery keeps the effects of the others invisible, and their rows locked. */
+  private static final Duration MOST_SHARED_TIME = Duration.ofMillis(20);
+
   private static final Duration NO_SHARING_AFTER_DEADLOCK = Duration.ofMinutes(1);
 
   private static final Duration FIRST_QUESTION = Duration.ofSeconds(1);
   private static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
 
   /** The attempts of one transaction. Whoever closes it settles them; the other comes too late. */
-  private static final class Unit {
+  private final class Unit implements Transactions.Work {
     final HandlerLine line;
     final List<Work> group;
     final boolean shared;
     final Map<Delivery, Attempt> attempts = new HashMap<>();
     private boolean closed; // guarded by this
+    private @Nullable Long began;
+    private boolean enough;
 
     Unit(HandlerLine line, List<Work> group, boolean shared) {
       this.line = line;
@@ -59,6 +67,21 @@ final class TransactionalRunner {
         throw new IllegalStateException("a delivery was run that nobody asked for");
       }
       return attempt;
+    }
+
+    @Override
+    public void run(Delivery delivery, Connection connection) throws Exception {
+      if (began == null) {
+        began = System.nanoTime();
+      }
+      invoke(this, delivery, connection);
+    }
+
+    /** Once it has had enough, it stays so. */
+    @Override
+    public boolean enough() {
+      enough |= began != null && System.nanoTime() - began > MOST_SHARED_TIME.toNanos();
+      return enough;
     }
 
     synchronized boolean close() {
@@ -95,26 +118,32 @@ final class TransactionalRunner {
     this.surroundings = surroundings;
   }
 
-  /** Runs a group to its end on the calling thread, in one transaction where it may. */
+  /** Runs a group to its end on the calling thread, in few transactions where it may. */
   void run(HandlerLine line, List<Work> group) {
-    Long offUntil = sharingOffUntil.get(line.handler.key());
-    boolean share = offUntil == null || System.nanoTime() - offUntil > 0;
-    if (group.size() > 1 && share) {
-      if (!runUnit(line, sorted(group), true)) {
-        group.forEach(work -> runUnit(line, List.of(work), false));
+    List<Work> left = sorted(group);
+    while (left.size() > 1 && mayShare(line)) {
+      List<Work> again = runUnit(line, left, true);
+      if (again.size() == left.size()) {
+        break; // rolled back
       }
-    } else {
-      group.forEach(work -> runUnit(line, List.of(work), false));
+      left = again;
     }
+    left.forEach(work -> runUnit(line, List.of(work), false));
+  }
+
+  private boolean mayShare(HandlerLine line) {
+    Long offUntil = sharingOffUntil.get(line.handler.key());
+    return offUntil == null || System.nanoTime() - offUntil > 0;
   }
 
   /**
    * One transaction.
    *
    * @param shared whether a failure means "redo one by one" instead of a failure of the delivery
-   * @return false if nothing was settled and the group must be redone
+   * @return what must be run again: all of a shared group that failed, the rest of one that took
+   *     its time
    */
-  private boolean runUnit(HandlerLine line, List<Work> group, boolean shared) {
+  private List<Work> runUnit(HandlerLine line, List<Work> group, boolean shared) {
     Unit unit = new Unit(line, group, shared);
     for (Work work : group) {
       unit.attempts.put(work.delivery(), runner.begin(line, work));
@@ -122,7 +151,7 @@ final class TransactionalRunner {
     try {
       if (!surroundings.mayStart()) {
         unit.attempts.values().forEach(runner::abandon);
-        return true;
+        return List.of();
       }
       return runUnit(unit);
     } finally {
@@ -130,23 +159,23 @@ final class TransactionalRunner {
     }
   }
 
-  private boolean runUnit(Unit unit) {
+  private List<Work> runUnit(Unit unit) {
     try {
-      Set<Delivery> done =
-          store.run(
-              unit.group.stream().map(Work::delivery).toList(),
-              (delivery, connection) -> invoke(unit, delivery, connection));
+      Set<Delivery> done = store.run(unit.group.stream().map(Work::delivery).toList(), unit);
       release(unit);
+      List<Work> left = new ArrayList<>();
       for (Work work : unit.group) {
         if (done.contains(work.delivery())) {
           surroundings.completedInTransaction(
               new Settlement(work.delivery(), new Outcome.Completed()));
           endings.tellCompleted(unit.attempt(work.delivery()));
+        } else if (unit.enough) {
+          left.add(work);
         } else {
           surroundings.notOurs(work.delivery());
         }
       }
-      return true;
+      return left;
     } catch (Transactions.WorkFailedException e) {
       return failedUnit(unit, e.getCause() == null ? e : e.getCause());
     } catch (StoreException e) {
@@ -156,17 +185,17 @@ final class TransactionalRunner {
     }
   }
 
-  private boolean failedStore(Unit unit, StoreException e) {
+  private List<Work> failedStore(Unit unit, StoreException e) {
     release(unit);
     if (!unit.close()) {
-      return true; // its handler came back too late
+      return List.of(); // its handler came back too late
     }
     String handler = unit.line.handler.key();
     if (unit.shared) {
       if (e.deadlock()) {
         sharingOffUntil.put(handler, System.nanoTime() + NO_SHARING_AFTER_DEADLOCK.toNanos());
       }
-      return false;
+      return unit.group;
     }
     if (e.kind() == StoreException.Kind.PERMANENT) {
       LOG.warn("The store refuses to run handler {}", handler, e);
@@ -183,10 +212,10 @@ final class TransactionalRunner {
         endings.soonAgain(work.delivery());
       }
     }
-    return true;
+    return List.of();
   }
 
-  private boolean failedUnit(Unit unit, Throwable cause) {
+  private List<Work> failedUnit(Unit unit, Throwable cause) {
     release(unit);
     boolean inTime = unit.close();
     if (inTime && !unit.shared) {
@@ -195,7 +224,7 @@ final class TransactionalRunner {
     if (cause instanceof OutOfMemoryError) {
       surroundings.fatal(cause);
     }
-    return !unit.shared || !inTime;
+    return unit.shared && inTime ? unit.group : List.of();
   }
 
   private void invoke(Unit unit, Delivery delivery, Connection connection) throws Exception {

@@ -141,10 +141,10 @@ public final class DefaultInbox implements Inbox {
 
   /**
    * Connections at once: every slot of a transactional handler holds one; accept, reader and
-   * settler take one each; the beat has its own.
+   * settler take one each. The beat has its own, which the store counts.
    */
   private static StoreSettings storeSettings(InboxSettings settings, List<ChannelSpec> specs) {
-    int connections = 4;
+    int connections = 3;
     for (ChannelSpec channel : specs) {
       for (TypeSpec type : channel.types()) {
         for (var handler : type.handlers()) {

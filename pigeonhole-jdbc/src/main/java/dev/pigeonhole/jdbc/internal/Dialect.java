@@ -92,6 +92,11 @@ interface Dialect {
       case "PostgreSQL" -> new PostgresDialect();
       case "MariaDB" -> new MariaDbDialect();
       case "H2" -> new H2Dialect();
+      case "MySQL" ->
+          throw new ConfigurationException(
+              ErrorCode.DATABASE_UNSUPPORTED,
+              "The database is MySQL, which has no sequences and no RETURNING, so the statements for"
+                  + " MariaDB do not run on it. Use MariaDB 10.6 and later, PostgreSQL or H2.");
       default ->
           throw new ConfigurationException(
               ErrorCode.DATABASE_UNSUPPORTED,

@@ -32,10 +32,20 @@ final class Errors {
           e,
           fault == Fault.DEADLOCK);
     }
-    ErrorCode code =
-        fault == Fault.FORBIDDEN ? ErrorCode.DATABASE_PRIVILEGE : ErrorCode.DATABASE_ERROR;
+    if (fault == Fault.FORBIDDEN) {
+      return new StoreException(
+          Kind.PERMANENT,
+          ErrorCode.DATABASE_PRIVILEGE,
+          ("The role of this connection may not do what the inbox needs, or a table is gone. Let"
+                  + " their owner run the output of Schema.ofDefaults().grants(\"%s\", role): %s")
+              .formatted(dialect.name(), describe(e)),
+          e);
+    }
     return new StoreException(
-        Kind.PERMANENT, code, "The database refused a statement: " + describe(e), e);
+        Kind.PERMANENT,
+        ErrorCode.DATABASE_ERROR,
+        "The database refused a statement: " + describe(e),
+        e);
   }
 
   /** Translates an error of COMMIT: unless the server itself took it back, nobody can say. */

@@ -2,6 +2,7 @@ package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.jdbc.internal.Statements.Added;
 import dev.pigeonhole.jdbc.internal.Statements.Inserted;
 import dev.pigeonhole.jdbc.internal.Statements.Known;
 import dev.pigeonhole.store.AcceptResult;
@@ -22,7 +23,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 /**
  * The gate: for one (message, handler family) at most one of delivery, later, poison and receipt
@@ -299,12 +299,12 @@ final class Gate {
       }
     }
     for (List<Wanted> alike : byKin(ready)) {
-      added.addAll(add(session, session.sql(ADD_READY), alike));
+      added.addAll(add(session, "{delivery}", session.sql(ADD_READY), alike));
     }
     for (Map.Entry<Instant, List<Wanted>> later : waiting.entrySet()) {
       String due = session.dialect.literal(later.getKey());
       for (List<Wanted> alike : byKin(later.getValue())) {
-        added.addAll(add(session, session.sql(ADD_WAITING).replace(":due", due), alike));
+        added.addAll(add(session, "{later}", session.sql(ADD_WAITING).replace(":due", due), alike));
       }
     }
     return added;
@@ -325,7 +325,8 @@ final class Gate {
             .values());
   }
 
-  private List<Wanted> add(Session session, String insert, List<Wanted> alike) throws SQLException {
+  private List<Wanted> add(Session session, String table, String insert, List<Wanted> alike)
+      throws SQLException {
     Set<Integer> kin = families.kin(alike.get(0).handler().family());
     String same = kin.size() == 1 ? "= w.handler" : "IN (" + Lists.numbers(kin) + ")";
     String rows =
@@ -343,47 +344,16 @@ final class Gate {
         session.dialect.returning(
             insert.replace(":rows", rows) + session.sql(STANDS_NOWHERE).replace(":same", same),
             "handler, seq");
-    Map<List<Long>, Wanted> byKey = new HashMap<>();
-    alike.forEach(
-        each -> byKey.put(List.of((long) each.handler().family(), each.known().seq()), each));
+    Map<Added, Wanted> byKey = new HashMap<>();
+    alike.forEach(each -> byKey.put(new Added(each.handler().family(), each.known().seq()), each));
     List<Wanted> added = new ArrayList<>();
-    for (List<Long> key :
-        statements.guarded(
-            session, text, params -> {}, row -> List.of(row.getLong(1), row.getLong(2)))) {
+    for (Added key : statements.addMissing(session, table, text, families::kin)) {
       Wanted each = byKey.get(key);
-      if (each != null && !takenBack(session, each, insert)) {
+      if (each != null) {
         added.add(each);
       }
     }
     return added;
-  }
-
-  /**
-   * Where a statement reads its tables one after the other, a delivery that moves between two of
-   * them meanwhile is seen in none. It has arrived by now, so looking again finds it, and what was
-   * added beside it is taken back before anybody can see it.
-   */
-  private boolean takenBack(Session session, Wanted added, String insert) throws SQLException {
-    if (statements.readsOneSnapshot()) {
-      return false;
-    }
-    String own = insert.contains(session.sql("{later}")) ? "{later}" : "{delivery}";
-    String where =
-        " WHERE seq = %d AND handler IN (%s)"
-            .formatted(added.known().seq(), Lists.numbers(families.kin(added.handler().family())));
-    String elsewhere =
-        Stream.of("{delivery}", "{later}", "{poison}", "{receipt}")
-            .filter(table -> !table.equals(own))
-            .map(table -> "SELECT seq FROM " + table + where)
-            .collect(Collectors.joining(" UNION ALL "));
-    if (session.query(elsewhere, params -> {}, row -> row.getLong(1)).isEmpty()) {
-      return false;
-    }
-    session.batch(
-        "DELETE FROM " + own + " WHERE seq = ? AND handler = ?",
-        List.of(added),
-        (params, each) -> params.add(each.known().seq()).add(each.handler().family()));
-    return true;
   }
 
   private void keep(Session session, List<Copy> copies) throws SQLException {

@@ -8,6 +8,7 @@ import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.Transactions;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -47,8 +48,8 @@ final class JdbcTransactions implements Transactions {
       }
       Statements.Canary canary = statements.canary(session);
       CrashPoints.reach("tx.locked");
-      List<Delivery> ours = deliveries.stream().filter(locked::contains).toList();
-      work(borrowed, ours, work);
+      List<Delivery> ours =
+          work(borrowed, deliveries.stream().filter(locked::contains).toList(), work);
       CrashPoints.reach("tx.work-done");
       Delivery last = ours.get(ours.size() - 1);
       if (!canary.alive()) {
@@ -66,8 +67,10 @@ final class JdbcTransactions implements Transactions {
     }
   }
 
-  private void work(Jdbc.Borrowed borrowed, List<Delivery> deliveries, Work work)
+  /** Runs the work; answers the deliveries that it was run for. */
+  private List<Delivery> work(Jdbc.Borrowed borrowed, List<Delivery> deliveries, Work work)
       throws SQLException, WorkFailedException {
+    List<Delivery> run = new ArrayList<>();
     UnitConnection unit = new UnitConnection(borrowed.connection, jdbc.dialect);
     borrowed.liftNetworkLimit();
     try {
@@ -81,11 +84,16 @@ final class JdbcTransactions implements Transactions {
           thrown = e;
         }
         judge(each, unit, thrown);
+        run.add(each);
+        if (work.enough()) {
+          break;
+        }
       }
     } finally {
       unit.end();
     }
     borrowed.limitNetwork();
+    return run;
   }
 
   /** A failing database is not the handler's fault, and a swallowed error is not a success. */

@@ -75,6 +75,14 @@ final class SchemaChecks {
     Map<Integer, String> applied = Migrations.applied(session);
     List<Migrations.Script> scripts = Migrations.scripts(session.dialect);
     int newest = scripts.get(scripts.size() - 1).version();
+    if (applied.isEmpty() && !schemaExists(session)) {
+      findings.problem(
+          ErrorCode.DATABASE_PRIVILEGE,
+          ("There is no schema %s, or this role may not use it. Create it, or let its owner run"
+                  + " GRANT USAGE ON SCHEMA %s TO the role, and then Schema.migrate(dataSource).")
+              .formatted(session.tables.schema(), session.tables.schema()));
+      return false;
+    }
     if (applied.isEmpty()) {
       findings.problem(
           ErrorCode.SCHEMA_VERSION,
@@ -106,6 +114,17 @@ final class SchemaChecks {
       }
     }
     return true;
+  }
+
+  private static boolean schemaExists(Session session) throws SQLException {
+    String schema = session.tables.schema();
+    return schema == null
+        || session
+            .one(
+                "SELECT 1 FROM information_schema.schemata WHERE schema_name = ?",
+                params -> params.add(schema),
+                row -> true)
+            .isPresent();
   }
 
   private static Expected expected(Dialect dialect) {

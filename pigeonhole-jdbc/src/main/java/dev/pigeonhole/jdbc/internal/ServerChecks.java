@@ -98,6 +98,7 @@ final class ServerChecks {
           "binlog_format is STATEMENT, which does not fit READ COMMITTED and SKIP LOCKED. Set"
               + " it to ROW or MIXED.");
     }
+    galera(session, findings);
     readOnly(!value(session, "@@read_only").equals("0"), findings);
     long packet = Long.parseLong(value(session, "@@max_allowed_packet"));
     long needed = 2L * settings.maxPayload() + BESIDE_PAYLOAD;
@@ -112,6 +113,24 @@ final class ServerChecks {
           ErrorCode.SQL_MODE,
           "sql_mode is not strict. The inbox is for itself, but your own tables cut what is too"
               + " long, silently.");
+    }
+  }
+
+  /** Which server the other nodes of the inbox write to cannot be seen from here. */
+  private static void galera(Session session, Findings findings) throws SQLException {
+    String cluster =
+        session
+            .one(
+                "SELECT variable_value FROM information_schema.global_variables"
+                    + " WHERE variable_name = 'WSREP_ON'",
+                params -> {},
+                row -> row.getString(1))
+            .orElse("OFF");
+    if (cluster.equalsIgnoreCase("ON")) {
+      findings.warning(
+          ErrorCode.DATABASE_UNSUPPORTED,
+          "The server belongs to a Galera cluster, which has not been tested. Its row locks hold on"
+              + " one server only: let all nodes of the inbox write to the same one.");
     }
   }
 

@@ -53,8 +53,8 @@ final class StartupChecks {
     findings.problemIf(
         size.isPresent() && size.getAsInt() < needed,
         ErrorCode.POOL_TOO_SMALL,
-        ("The pool has %d connections and the inbox may hold %d at once: %d for handlers and"
-                + " settling%s. Enlarge the pool, or lower the concurrency.")
+        ("The pool has %d connections and the inbox may hold %d at once: %d for accepting,"
+                + " reading, settling and transactional handlers%s. Enlarge the pool, or lower the concurrency.")
             .formatted(
                 size.orElse(0),
                 needed,

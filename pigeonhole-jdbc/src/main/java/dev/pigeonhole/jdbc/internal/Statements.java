@@ -14,6 +14,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.IntFunction;
 
 /**
  * The statements whose shape decides speed and safety, one implementation per database. Where there
@@ -55,6 +56,21 @@ interface Statements {
 
   /** Locks the rows of these identities; one that is gone is missing from the answer. */
   List<Known> lock(Session session, List<MessageRef> identities) throws SQLException;
+
+  /** A delivery that was added for a message that was there. */
+  record Added(int handler, long seq) {}
+
+  /**
+   * Adds deliveries to {@code table} where none of the same family stands; answers those added.
+   *
+   * @param insert looks whether one stands and answers {@code handler, seq} of what it adds
+   * @param kin the numbers under which the family of a number may stand
+   */
+  default List<Added> addMissing(
+      Session session, String table, String insert, IntFunction<Set<Integer>> kin)
+      throws SQLException {
+    return guarded(session, insert, params -> {}, row -> new Added(row.getInt(1), row.getLong(2)));
+  }
 
   /** Runs a statement that looks rows up by key, protected against a stale plan if need be. */
   default <T> List<T> guarded(
@@ -115,10 +131,5 @@ interface Statements {
   @FunctionalInterface
   interface Canary {
     boolean alive() throws SQLException;
-  }
-
-  /** Whether one statement sees all tables as they stood at one moment. */
-  default boolean readsOneSnapshot() {
-    return true;
   }
 }

@@ -6,13 +6,17 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.sql.Array;
 import java.sql.CallableStatement;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
+import java.sql.ParameterMetaData;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
+import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -35,7 +39,20 @@ final class UnitConnection {
           "executeLargeUpdate",
           "addBatch");
 
-  private final Connection target;
+  /**
+   * What knows its connection, or knows something that does: the rows of an array have a statement.
+   */
+  private static final List<Class<?>> LEADING_BACK =
+      List.of(
+          CallableStatement.class,
+          PreparedStatement.class,
+          Statement.class,
+          DatabaseMetaData.class,
+          ResultSet.class,
+          ResultSetMetaData.class,
+          ParameterMetaData.class,
+          Array.class);
+
   private final Thread owner = Thread.currentThread();
   private final SqlText sqlText;
   private final Connection proxy;
@@ -46,9 +63,8 @@ final class UnitConnection {
   private volatile @Nullable InboxException misuse;
 
   UnitConnection(Connection target, Dialect dialect) {
-    this.target = target;
     this.sqlText = new SqlText(dialect);
-    this.proxy = proxy(Connection.class, this::onConnection);
+    this.proxy = proxy(Connection.class, new Guard(target, this::onConnection));
   }
 
   /** What the handler gets. */
@@ -76,8 +92,8 @@ final class UnitConnection {
     return misuse;
   }
 
-  private @Nullable Object onConnection(Object self, Method method, Object @Nullable [] args)
-      throws Throwable {
+  private @Nullable Object onConnection(
+      Object wrapped, Object self, Method method, Object @Nullable [] args) throws Throwable {
     return switch (method.getName()) {
       case "commit" ->
           throw refuse(
@@ -91,7 +107,7 @@ final class UnitConnection {
               "The handler may not roll back; throw an exception, and the inbox rolls back"
                   + " everything.");
         }
-        yield forward(target, method, args);
+        yield forward(wrapped, method, args);
       }
       case "setAutoCommit" ->
           throw refuse(
@@ -109,14 +125,14 @@ final class UnitConnection {
         // The engine takes the connection away from a handler whose time is up.
         aborted = true;
         cancel();
-        yield forward(target, method, args);
+        yield forward(wrapped, method, args);
       }
       case "isClosed" -> ended;
       case "unwrap" ->
           throw refuse(
               ErrorCode.TX_COMMIT_OR_ROLLBACK,
               "The connection cannot be unwrapped: what is inside could end the transaction.");
-      default -> onAnything(target, self, method, args);
+      default -> onAnything(wrapped, self, method, args);
     };
   }
 
@@ -188,8 +204,9 @@ final class UnitConnection {
   private @Nullable Object forward(Object wrapped, Method method, Object @Nullable [] args)
       throws Throwable {
     if (ended) {
-      // Closing what one has opened is good manners, even late.
-      if (method.getName().equals("close")) {
+      // Closing what one has opened is good manners, even late; and who takes the connection away
+      // cancels its statement first, which may end the unit at once.
+      if (method.getName().equals("close") || method.getName().equals("abort")) {
         return null;
       }
       throw new InboxException(
@@ -202,7 +219,7 @@ final class UnitConnection {
       if (runs) {
         executing = (Statement) wrapped;
       }
-      return wrap(method.invoke(wrapped, args));
+      return wrap(method.invoke(wrapped, unwrap(args)));
     } catch (InvocationTargetException e) {
       if (e.getCause() instanceof SQLException failure && error == null) {
         error = failure;
@@ -215,28 +232,53 @@ final class UnitConnection {
     }
   }
 
-  /** What leads back to the connection leads back to the wrapper. */
+  /** What leads back to the connection leads back to the wrapper; the narrowest type first. */
   private @Nullable Object wrap(@Nullable Object result) {
-    if (result instanceof CallableStatement statement) {
-      return proxy(CallableStatement.class, on(statement));
-    }
-    if (result instanceof PreparedStatement statement) {
-      return proxy(PreparedStatement.class, on(statement));
-    }
-    if (result instanceof Statement statement) {
-      return proxy(Statement.class, on(statement));
-    }
-    if (result instanceof DatabaseMetaData metaData) {
-      return proxy(DatabaseMetaData.class, on(metaData));
-    }
-    if (result instanceof ResultSet rows) {
-      return proxy(ResultSet.class, on(rows));
+    for (Class<?> type : LEADING_BACK) {
+      if (type.isInstance(result)) {
+        return proxy(type, new Guard(result, this::onAnything));
+      }
     }
     return result;
   }
 
-  private InvocationHandler on(Object wrapped) {
-    return (self, method, args) -> onAnything(wrapped, self, method, args);
+  /** Drivers look into what they are given, such as an array, and must find their own. */
+  private static Object @Nullable [] unwrap(Object @Nullable [] args) {
+    if (args == null) {
+      return null;
+    }
+    Object[] unwrapped = args.clone();
+    for (int i = 0; i < args.length; i++) {
+      if (args[i] != null
+          && Proxy.isProxyClass(args[i].getClass())
+          && Proxy.getInvocationHandler(args[i]) instanceof Guard guard) {
+        unwrapped[i] = guard.wrapped;
+      }
+    }
+    return unwrapped;
+  }
+
+  @FunctionalInterface
+  private interface Rule {
+    @Nullable Object apply(Object wrapped, Object self, Method method, Object @Nullable [] args)
+        throws Throwable;
+  }
+
+  /** Stands in front of one object of the driver. */
+  private static final class Guard implements InvocationHandler {
+    private final Object wrapped;
+    private final Rule rule;
+
+    Guard(Object wrapped, Rule rule) {
+      this.wrapped = wrapped;
+      this.rule = rule;
+    }
+
+    @Override
+    public @Nullable Object invoke(Object self, Method method, Object @Nullable [] args)
+        throws Throwable {
+      return rule.apply(wrapped, self, method, args);
+    }
   }
 
   private InboxException refuse(ErrorCode code, String text) {

@@ -89,6 +89,17 @@ class FaultTest {
   }
 
   @Test
+  void whatWillFailAgainIsPermanent() {
+    PostgresDialect dialect = new PostgresDialect();
+    StoreException wrong = Errors.of(dialect, new SQLException("x", "42601"), true);
+    assertThat(wrong.kind()).isEqualTo(Kind.PERMANENT);
+    assertThat(wrong.code()).isEqualTo(ErrorCode.DATABASE_ERROR);
+    StoreException forbidden = Errors.of(dialect, new SQLException("x", "42501"), true);
+    assertThat(forbidden.kind()).isEqualTo(Kind.PERMANENT);
+    assertThat(forbidden.code()).isEqualTo(ErrorCode.DATABASE_PRIVILEGE);
+  }
+
+  @Test
   void aLostConnectionLeavesDoubtOnlyWhereSomethingCommits() {
     PostgresDialect dialect = new PostgresDialect();
     SQLException lost = new SQLException("x", "08006");
