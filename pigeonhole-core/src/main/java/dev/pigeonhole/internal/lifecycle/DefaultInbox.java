@@ -132,9 +132,8 @@ public final class DefaultInbox implements Inbox {
         problems.add(
             new Problem(
                 ErrorCode.PAYLOAD_TYPE_REFUSED,
-                ("There is no codec for %s of channel '%s'. Add pigeonhole-jackson to the class"
-                        + " path, or give one with .codec(…).")
-                    .formatted(type.type().getName(), channel.name())));
+                "There is no codec for %s of channel '%s'. %s"
+                    .formatted(type.type().getName(), channel.name(), payloads.lacking())));
       }
     }
   }
