@@ -113,6 +113,9 @@ public final class DefaultInbox implements Inbox {
     for (String warning : store.maintenance().open(storeSettings(settings, specs))) {
       LOG.warn("Inbox {}: {}", settings.name(), warning);
     }
+    for (String warning : Rules.warnings(specs)) {
+      LOG.warn("Inbox {}: {}", settings.name(), warning);
+    }
     List<List<HandlerId>> ids = store.maintenance().register(Registry.families(specs));
     return new DefaultInbox(store, settings, specs, new Registry(specs, ids), payloads);
   }
