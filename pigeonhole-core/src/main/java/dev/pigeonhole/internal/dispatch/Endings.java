@@ -3,9 +3,9 @@ package dev.pigeonhole.internal.dispatch;
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.RetryLaterException;
-import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.codec.CodecException;
 import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.internal.registry.Backoff;
 import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Outcome;
@@ -13,6 +13,7 @@ import dev.pigeonhole.store.Settlement;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.random.RandomGenerator;
@@ -30,10 +31,10 @@ final class Endings {
 
   private final Settler settler;
   private final Events events;
-  private final RetryPolicy defaultRetry;
+  private final Backoff defaultRetry;
   private final InstantSource clock;
 
-  Endings(Settler settler, Events events, RetryPolicy defaultRetry, InstantSource clock) {
+  Endings(Settler settler, Events events, Backoff defaultRetry, InstantSource clock) {
     this.settler = settler;
     this.events = events;
     this.defaultRetry = defaultRetry;
@@ -92,8 +93,8 @@ final class Endings {
 
   private Outcome judge(Attempt attempt, Throwable thrown, Failure failure) {
     int failures = attempt.work.delivery().failures() + 1;
-    RetryPolicy chosen = attempt.handler.spec().retry();
-    RetryPolicy policy = chosen == null ? defaultRetry : chosen;
+    Backoff chosen = attempt.handler.spec().retry();
+    Backoff policy = chosen == null ? defaultRetry : chosen;
     if (thrown instanceof CodecException) {
       return new Outcome.Poisoned(failure, false);
     }
@@ -108,12 +109,11 @@ final class Endings {
           ? new Outcome.Poisoned(failure, true)
           : new Outcome.RetryAfter(bounded(later.delay()), failure);
     }
-    RetryPolicy.Decision decision =
+    Optional<Duration> wait =
         policy.after(failures, thrown, random(policy, attempt.work.delivery()));
-    if (decision instanceof RetryPolicy.Decision.Retry retry) {
-      return new Outcome.RetryAfter(retry.delay(), failure);
-    }
-    return new Outcome.Poisoned(failure, true);
+    return wait.isPresent()
+        ? new Outcome.RetryAfter(wait.get(), failure)
+        : new Outcome.Poisoned(failure, true);
   }
 
   /** A wait that no store can add to its time would keep every settle of its batch. */
@@ -125,7 +125,7 @@ final class Endings {
   }
 
   /** Seeded policies give the same waits for the same delivery, whichever thread asks first. */
-  private static RandomGenerator random(RetryPolicy policy, Delivery delivery) {
+  private static RandomGenerator random(Backoff policy, Delivery delivery) {
     if (policy.seed().isEmpty()) {
       return ThreadLocalRandom.current();
     }
