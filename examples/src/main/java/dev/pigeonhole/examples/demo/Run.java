@@ -24,6 +24,7 @@ final class Run {
   private final Progress progress;
   private final long began = System.nanoTime();
   private final CountDownLatch interrupted = new CountDownLatch(1);
+  private final Lull lull = new Lull(System::nanoTime);
   private Status status = new Status(0, 0, 0, 0);
 
   Run(Options options, Path directory, Progress progress) {
@@ -117,6 +118,11 @@ final class Run {
         show(producer, killer);
         if (allSent && status.pending() == 0) {
           return null;
+        }
+        String news = lull.look(status, allSent, killer.kills());
+        if (!news.isEmpty()) {
+          progress.clear();
+          System.err.println(news);
         }
       }
       if (seconds() > options.timeout()) {
