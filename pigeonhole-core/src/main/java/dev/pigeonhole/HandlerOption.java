@@ -1,26 +1,51 @@
 package dev.pigeonhole;
 
+import dev.pigeonhole.internal.registry.Backoff;
 import java.time.Duration;
+import java.util.Objects;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Options of one handler, meant for static import. */
-public sealed interface HandlerOption {
+public final class HandlerOption {
+  /** What the options of one handler come to; the last word on each of them counts. */
+  static final class Chosen {
+    @Nullable Backoff retry;
+    @Nullable Duration timeout;
+    @Nullable Integer atMost;
+    int sharedCommits = 1;
+    boolean unordered;
+
+    Chosen(HandlerOption... options) {
+      for (HandlerOption option : options) {
+        option.effect.accept(this);
+      }
+    }
+  }
+
+  private final Consumer<Chosen> effect;
+
+  private HandlerOption(Consumer<Chosen> effect) {
+    this.effect = effect;
+  }
 
   /** Its own retry policy instead of the inbox's. */
-  static HandlerOption retrying(RetryPolicy policy) {
-    return new Retrying(policy);
+  public static HandlerOption retrying(RetryPolicy policy) {
+    Objects.requireNonNull(policy, "policy");
+    return new HandlerOption(chosen -> chosen.retry = policy.backoff());
   }
 
   /**
    * An attempt that takes longer counts as failed and is told to stop. Without it an attempt may
    * take for ever.
    */
-  static HandlerOption within(Duration timeout) {
-    return new Within(timeout);
+  public static HandlerOption within(Duration timeout) {
+    return new HandlerOption(chosen -> chosen.timeout = timeout);
   }
 
   /** At most this many attempts at once on one node, instead of the inbox's concurrency. */
-  static HandlerOption atMost(int attempts) {
-    return new AtMost(attempts);
+  public static HandlerOption atMost(int attempts) {
+    return new HandlerOption(chosen -> chosen.atMost = attempts);
   }
 
   /**
@@ -28,25 +53,15 @@ public sealed interface HandlerOption {
    * for handlers that write only rows of their own message. If one fails, all are rolled back and
    * run one by one.
    */
-  static HandlerOption sharedCommits(int deliveries) {
-    return new SharedCommits(deliveries);
+  public static HandlerOption sharedCommits(int deliveries) {
+    return new HandlerOption(chosen -> chosen.sharedCommits = deliveries);
   }
 
   /**
    * This handler does not care for ordering keys: it takes messages of one key side by side, and
    * one that is poisoned blocks nobody. For siblings of a handler that needs the order.
    */
-  static HandlerOption unordered() {
-    return new Unordered();
+  public static HandlerOption unordered() {
+    return new HandlerOption(chosen -> chosen.unordered = true);
   }
-
-  record Retrying(RetryPolicy policy) implements HandlerOption {}
-
-  record Within(Duration timeout) implements HandlerOption {}
-
-  record AtMost(int attempts) implements HandlerOption {}
-
-  record SharedCommits(int deliveries) implements HandlerOption {}
-
-  record Unordered() implements HandlerOption {}
 }

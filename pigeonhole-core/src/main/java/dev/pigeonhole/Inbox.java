@@ -32,7 +32,17 @@ public interface Inbox {
    */
   Acceptance accept(String channel, Message message);
 
-  /** Accepts a batch in one commit; answers in the order of the list. */
+  /**
+   * Accepts a batch; answers in the order of the list. Each message is stored together with all its
+   * deliveries, and every one is durable when this returns. Messages that are all new usually share
+   * one commit. That is a saving and no promise: repeats among them, a message that the database
+   * refuses, or one that an open transaction holds up, are dealt with in commits of their own. For
+   * all or nothing use {@link #accept(Connection, String, List)}.
+   *
+   * @throws dev.pigeonhole.store.StoreException if the store cannot say that it has all of them;
+   *     some may be stored. Let the whole batch come again: what is stored answers {@link
+   *     Acceptance.Repeat}
+   */
   List<Acceptance> accept(String channel, List<Message> messages);
 
   /**

@@ -45,7 +45,7 @@ public final class InboxBuilder {
 
   /** The retry policy of handlers without their own. Default {@link RetryPolicy#defaults()}. */
   public InboxBuilder retry(RetryPolicy policy) {
-    draft.retry = policy;
+    draft.retry = policy.backoff();
     return this;
   }
 

@@ -89,6 +89,7 @@ public final class PigeonholeBuilder {
     if (!problems.isEmpty()) {
       throw new ConfigurationException(problems);
     }
+    Rules.warnings(direct).forEach(LOG::warn);
     return new Pigeonhole(known, new DirectChannels(direct, payloads, listeners));
   }
 

@@ -2,7 +2,6 @@ package dev.pigeonhole;
 
 import dev.pigeonhole.internal.registry.HandlerSpec;
 import dev.pigeonhole.internal.registry.TypeSpec;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -112,24 +111,15 @@ public final class TypeBuilder<T> {
       @Nullable MessageHandler<Object> plain,
       @Nullable TransactionalHandler<Object> transactional,
       HandlerOption... options) {
-    RetryPolicy retry = null;
-    Duration timeout = null;
-    Integer atMost = null;
-    int shared = 1;
-    boolean unordered = false;
-    for (HandlerOption option : options) {
-      if (option instanceof HandlerOption.Retrying chosen) {
-        retry = chosen.policy();
-      } else if (option instanceof HandlerOption.Within chosen) {
-        timeout = chosen.timeout();
-      } else if (option instanceof HandlerOption.AtMost chosen) {
-        atMost = chosen.attempts();
-      } else if (option instanceof HandlerOption.SharedCommits chosen) {
-        shared = chosen.deliveries();
-      } else if (option instanceof HandlerOption.Unordered) {
-        unordered = true;
-      }
-    }
-    return new HandlerSpec(key, plain, transactional, retry, timeout, atMost, shared, unordered);
+    HandlerOption.Chosen chosen = new HandlerOption.Chosen(options);
+    return new HandlerSpec(
+        key,
+        plain,
+        transactional,
+        chosen.retry,
+        chosen.timeout,
+        chosen.atMost,
+        chosen.sharedCommits,
+        chosen.unordered);
   }
 }

@@ -3,7 +3,6 @@ package dev.pigeonhole;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.pigeonhole.RetryPolicy.Decision;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.ConnectException;
@@ -23,15 +22,11 @@ class RetryPolicyTest {
   private final RandomGenerator random = new SplittableRandom(42);
   private final Throwable failure = new IllegalStateException();
 
-  private static Duration delay(Decision decision) {
-    return ((Decision.Retry) decision).delay();
-  }
-
   @ParameterizedTest
   @CsvSource({"1,1,2", "2,2,4", "3,4,8", "4,8,16", "8,128,256", "9,150,300", "60,150,300"})
   void waitsBetweenHalfAndAllOfTwoToTheFailuresUpToFiveMinutes(int failures, int low, int high) {
     for (int i = 0; i < 1_000; i++) {
-      assertThat(RetryPolicy.defaults().delayAfter(failures, random))
+      assertThat(RetryPolicy.defaults().backoff().delayAfter(failures, random))
           .isBetween(Duration.ofSeconds(low), Duration.ofSeconds(high));
     }
   }
@@ -43,13 +38,13 @@ class RetryPolicyTest {
 
     assertThat(again).isEqualTo(once);
     assertThat(Set.copyOf(once)).hasSizeGreaterThan(900);
-    assertThat(RetryPolicy.defaults().seededWith(7).seed()).hasValue(7);
-    assertThat(RetryPolicy.defaults().seed()).isEmpty();
+    assertThat(RetryPolicy.defaults().seededWith(7).backoff().seed()).hasValue(7);
+    assertThat(RetryPolicy.defaults().backoff().seed()).isEmpty();
   }
 
   private static List<Duration> sample(RandomGenerator random) {
     return IntStream.range(0, 1_000)
-        .mapToObj(i -> RetryPolicy.defaults().delayAfter(3, random))
+        .mapToObj(i -> RetryPolicy.defaults().backoff().delayAfter(3, random))
         .toList();
   }
 
@@ -69,11 +64,11 @@ class RetryPolicyTest {
             Duration.ofMinutes(5));
     for (int i = 0; i < policies.size(); i++) {
       for (int failures = 0; failures <= 10_000; failures++) {
-        assertThat(policies.get(i).delayAfter(failures, random))
+        assertThat(policies.get(i).backoff().delayAfter(failures, random))
             .isBetween(Duration.ZERO, caps.get(i));
       }
     }
-    assertThat(RetryPolicy.defaults().delayAfter(Integer.MAX_VALUE, random))
+    assertThat(RetryPolicy.defaults().backoff().delayAfter(Integer.MAX_VALUE, random))
         .isBetween(Duration.ofSeconds(150), Duration.ofMinutes(5));
   }
 
@@ -82,18 +77,20 @@ class RetryPolicyTest {
     RetryPolicy policy = RetryPolicy.defaults();
 
     assertThat(policy.maxAttempts()).isEqualTo(5);
-    assertThat(policy.after(4, failure, random)).isInstanceOf(Decision.Retry.class);
-    assertThat(policy.after(5, failure, random)).isEqualTo(new Decision.Poison());
-    assertThat(policy.after(6, failure, random)).isEqualTo(new Decision.Poison());
+    assertThat(policy.backoff().after(4, failure, random)).isPresent();
+    assertThat(policy.backoff().after(5, failure, random)).isEmpty();
+    assertThat(policy.backoff().after(6, failure, random)).isEmpty();
   }
 
   @Test
   void oneAttemptPoisonsOnTheFirstFailure() {
-    assertThat(RetryPolicy.defaults().maxAttempts(1).after(1, failure, random))
-        .isEqualTo(new Decision.Poison());
+    assertThat(RetryPolicy.defaults().maxAttempts(1).backoff().after(1, failure, random)).isEmpty();
     assertThat(
-            RetryPolicy.defaults().maxAttempts(Integer.MAX_VALUE).after(1_000_000, failure, random))
-        .isInstanceOf(Decision.Retry.class);
+            RetryPolicy.defaults()
+                .maxAttempts(Integer.MAX_VALUE)
+                .backoff()
+                .after(1_000_000, failure, random))
+        .isPresent();
   }
 
   @ParameterizedTest
@@ -114,12 +111,13 @@ class RetryPolicyTest {
             .poisonOn(IOException.class)
             .on(IOException.class, RetryPolicy.fixed(Duration.ofSeconds(1)));
 
-    assertThat(delay(policy.after(99, new ConnectException(), random)))
-        .isEqualTo(Duration.ofSeconds(30));
-    assertThat(policy.after(100, new ConnectException(), random)).isEqualTo(new Decision.Poison());
-    assertThat(policy.after(1, new IOException(), random)).isEqualTo(new Decision.Poison());
-    assertThat(delay(policy.after(1, new UncheckedIOException(new IOException()), random)))
-        .isBetween(Duration.ofSeconds(1), Duration.ofSeconds(2));
+    assertThat(policy.backoff().after(99, new ConnectException(), random))
+        .contains(Duration.ofSeconds(30));
+    assertThat(policy.backoff().after(100, new ConnectException(), random)).isEmpty();
+    assertThat(policy.backoff().after(1, new IOException(), random)).isEmpty();
+    assertThat(policy.backoff().after(1, new UncheckedIOException(new IOException()), random))
+        .hasValueSatisfying(
+            wait -> assertThat(wait).isBetween(Duration.ofSeconds(1), Duration.ofSeconds(2)));
   }
 
   @Test
@@ -134,17 +132,22 @@ class RetryPolicyTest {
 
     assertThat(all).hasSize(5);
     assertThat(policy.maxAttempts()).isEqualTo(5);
-    assertThat(policy.after(1, failure, random)).isInstanceOf(Decision.Retry.class);
-    assertThat(policy.delayAfter(9, random)).isGreaterThanOrEqualTo(Duration.ofSeconds(150));
+    assertThat(policy.backoff().after(1, failure, random)).isPresent();
+    assertThat(policy.backoff().delayAfter(9, random))
+        .isGreaterThanOrEqualTo(Duration.ofSeconds(150));
   }
 
   @Test
   void aCapBoundsTheGrowth() {
     RetryPolicy policy = RetryPolicy.defaults().cappedAt(Duration.ofSeconds(3)).withoutJitter();
 
-    assertThat(policy.delayAfter(1, random)).isEqualTo(Duration.ofSeconds(2));
-    assertThat(policy.delayAfter(2, random)).isEqualTo(Duration.ofSeconds(3));
-    assertThat(RetryPolicy.exponential(Duration.ofHours(1)).withoutJitter().delayAfter(3, random))
+    assertThat(policy.backoff().delayAfter(1, random)).isEqualTo(Duration.ofSeconds(2));
+    assertThat(policy.backoff().delayAfter(2, random)).isEqualTo(Duration.ofSeconds(3));
+    assertThat(
+            RetryPolicy.exponential(Duration.ofHours(1))
+                .withoutJitter()
+                .backoff()
+                .delayAfter(3, random))
         .as("a first wait above the usual cap raises it")
         .isEqualTo(Duration.ofHours(1));
   }
@@ -153,9 +156,9 @@ class RetryPolicyTest {
   void aFixedWaitStaysWhatItIs() {
     RetryPolicy policy = RetryPolicy.fixed(Duration.ofSeconds(30));
 
-    assertThat(policy.delayAfter(1, random)).isEqualTo(Duration.ofSeconds(30));
-    assertThat(policy.delayAfter(7, random)).isEqualTo(Duration.ofSeconds(30));
-    assertThat(policy.cappedAt(Duration.ofMinutes(5)).delayAfter(1, random))
+    assertThat(policy.backoff().delayAfter(1, random)).isEqualTo(Duration.ofSeconds(30));
+    assertThat(policy.backoff().delayAfter(7, random)).isEqualTo(Duration.ofSeconds(30));
+    assertThat(policy.cappedAt(Duration.ofMinutes(5)).backoff().delayAfter(1, random))
         .as("a cap that is not reached changes nothing")
         .isEqualTo(Duration.ofSeconds(30));
   }

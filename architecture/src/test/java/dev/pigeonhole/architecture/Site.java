@@ -101,18 +101,18 @@ record Site(List<Pom> poms, Set<Unit> types, Set<Use> uses, Set<String> nullMark
         .toList();
   }
 
-  private static Stream<Element> children(Element parent, String name) {
+  static Stream<Element> children(Element parent, String name) {
     return IntStream.range(0, parent.getChildNodes().getLength())
         .mapToObj(parent.getChildNodes()::item)
         .filter(it -> it.getNodeType() == Node.ELEMENT_NODE && it.getNodeName().equals(name))
         .map(Element.class::cast);
   }
 
-  private static String text(Element parent, String name) {
+  static String text(Element parent, String name) {
     return children(parent, name).findFirst().map(it -> it.getTextContent().strip()).orElse("");
   }
 
-  private static Element parse(Path pom) throws IOException {
+  static Element parse(Path pom) throws IOException {
     try {
       return DocumentBuilderFactory.newInstance()
           .newDocumentBuilder()

@@ -14,6 +14,8 @@ import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The README shows parts of the examples, so each must do what it says. */
 @Timeout(60)
@@ -23,9 +25,10 @@ class ExamplesTest {
 
   @TempDir private Path directory;
 
-  @Test
-  void quickStartHandlesAMessageOnceInTwoLives() {
-    try (JavaProcess first = quickStart()) {
+  @ParameterizedTest
+  @ValueSource(classes = {FirstSteps.class, QuickStart.class})
+  void theFirstProgramsHandleAMessageOnceInTwoLives(Class<?> program) {
+    try (JavaProcess first = start(program)) {
       first.awaitLine("Accepted", PATIENCE);
       first.awaitLine("Repeat", PATIENCE);
       first.awaitLine("reserved o-1", PATIENCE);
@@ -33,14 +36,14 @@ class ExamplesTest {
       first.terminate();
       first.waitFor(PATIENCE);
     }
-    try (JavaProcess second = quickStart()) {
+    try (JavaProcess second = start(program)) {
       second.awaitLine("Repeat", PATIENCE);
       assertThat(second.output()).noneMatch(line -> line.contains("Accepted"));
     }
   }
 
-  private JavaProcess quickStart() {
-    return JavaProcess.of(QuickStart.class).args(directory.resolve("db")).start();
+  private JavaProcess start(Class<?> program) {
+    return JavaProcess.of(program).args(directory.resolve("db")).start();
   }
 
   @Test

@@ -20,11 +20,13 @@ import java.util.List;
 public interface Acceptor {
 
   /**
-   * Accepts in one commit of its own and answers in the order of the list. Deadlocks and lost
-   * connections are tried again; an unknown outcome is resolved by inserting again, never by
-   * looking. A row that the database refuses is answered as {@link AcceptResult.Refused}.
+   * Accepts in as few commits of its own as possible, one where all are new and nothing is in the
+   * way, and answers in the order of the list. Deadlocks and lost connections are tried again; an
+   * unknown outcome is resolved by inserting again, never by looking. A row that the database
+   * refuses is answered as {@link AcceptResult.Refused}, and the others are accepted without it.
    *
-   * @throws StoreException if nothing was accepted, or nobody can say
+   * @throws StoreException if nothing was accepted, or of kind {@link StoreException.Kind#UNKNOWN}
+   *     if a part was, or nobody can say
    */
   List<AcceptResult> accept(List<NewMessage> batch);
 

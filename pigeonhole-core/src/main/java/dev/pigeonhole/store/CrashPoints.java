@@ -3,8 +3,10 @@ package dev.pigeonhole.store;
 import java.util.ServiceLoader;
 
 /**
- * Named places beside every write, so that tests can kill, fail or delay a process exactly there.
- * Nothing happens unless a {@link Hook} is on the class path; only the test kit brings one.
+ * For authors of stores: named places beside every write, so that tests can kill, fail or delay a
+ * process exactly there. Nothing happens unless a {@link Hook} is on the class path; only the test
+ * kit brings one. Applications have no use for it: their tests say what happens at which point with
+ * {@code CrashPlan} of the test kit.
  */
 public final class CrashPoints {
 

@@ -17,7 +17,7 @@ public final class DefaultJsonCodec implements PayloadCodec {
    * Chooses.
    *
    * @throws ConfigurationException if there is no Jackson, or one that is too old: an inbox that
-   *     cannot read its messages should not start
+   *     cannot read its messages does not start. One that has only text and bytes does without
    */
   public DefaultJsonCodec() {
     codec = chosen();

@@ -4,7 +4,10 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.pigeonhole.Channel;
 import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.Pigeonhole;
 import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.jackson.Samples.Line;
 import dev.pigeonhole.jackson.Samples.Order;
@@ -62,6 +65,36 @@ class DefaultJsonCodecTest {
         .cause()
         .isInstanceOf(ConfigurationException.class)
         .hasMessageContaining("tools.jackson.core:jackson-databind");
+  }
+
+  @Test
+  void withoutJacksonTextAndBytesWorkAndOtherTypesAreToldWhatToAdd() throws Exception {
+    Channel texts =
+        Channel.named("texts")
+            .direct()
+            .on(String.class)
+            .handle("text", text -> {})
+            .on(byte[].class)
+            .handle("bytes", bytes -> {})
+            .build();
+    Channel orders =
+        Channel.named("orders").direct().on(Order.class).handle("order", order -> {}).build();
+
+    Thread self = Thread.currentThread();
+    ClassLoader before = self.getContextClassLoader();
+    try (PartOfTheClassPath noJackson = new PartOfTheClassPath(JACKSON_3, JACKSON_2)) {
+      self.setContextClassLoader(noJackson);
+
+      Pigeonhole application = Pigeonhole.of().direct(texts).build();
+      assertThat(application.publish(Message.of("m-1", "hello")).answers()).isEmpty();
+      assertThat(application.publish(Message.of("m-2", new byte[] {1})).answers()).isEmpty();
+      assertThatThrownBy(() -> Pigeonhole.of().direct(orders).build())
+          .isInstanceOf(ConfigurationException.class)
+          .hasMessageContaining("PH-PAY-05")
+          .hasMessageContaining("tools.jackson.core:jackson-databind");
+    } finally {
+      self.setContextClassLoader(before);
+    }
   }
 
   @Test

@@ -113,7 +113,7 @@ class PigeonholeTest {
   // ---- direct channels
 
   @Test
-  void anApplicationWithoutInboxRunsItsHandlersAtOnce() {
+  void b11_anApplicationWithoutInboxRunsItsHandlersAtOnce() {
     Thread caller = Thread.currentThread();
     List<Thread> threads = new ArrayList<>();
     Channel clicks =
@@ -476,7 +476,7 @@ class PigeonholeTest {
   }
 
   @Test
-  void eachStoreHasItsOwnInboxAndTwoChannelsShareOne() {
+  void b73_eachStoreHasItsOwnInboxAndTwoChannelsShareOne() {
     MemoryStore first = MemoryStore.create();
     MemoryStore second = MemoryStore.create();
     Inbox shop = inbox(first, "shop", orders("orders", "reserve"), orders("returns", "refund"));
@@ -509,7 +509,7 @@ class PigeonholeTest {
   // ---- rules over everything
 
   @Test
-  void handlerKeysAreUniqueOverInboxesAndDirectChannels() {
+  void b25_handlerKeysAreUniqueOverInboxesAndDirectChannels() {
     Inbox shop = inbox(MemoryStore.create(), "shop", orders("orders", "reserve"));
     Inbox ship = inbox(MemoryStore.create(), "ship", orders("orders", "reserve"));
 
@@ -523,7 +523,7 @@ class PigeonholeTest {
   }
 
   @Test
-  void formerKeysAndCaseAndTypeNamesAreCheckedOverAllAndReportedTogether() {
+  void b26_formerKeysAndCaseAndTypeNamesAreCheckedOverAllAndReportedTogether() {
     Inbox shop = inbox(MemoryStore.create(), "shop", orders("orders", "reserve"));
     Channel live =
         Channel.named("live")
@@ -569,7 +569,7 @@ class PigeonholeTest {
   }
 
   @Test
-  void anInboxCanBeRequiredAndAChannelCanOptOut() {
+  void b32_anInboxCanBeRequiredAndAChannelCanOptOut() {
     Channel plain = Channel.named("live").direct().on(Click.class).handle("c", c -> {}).build();
     Channel meant =
         Channel.named("live").direct().withoutInbox().on(Click.class).handle("c", c -> {}).build();

@@ -71,7 +71,7 @@ class AcceptBehaviourTest {
   }
 
   @Test
-  void b1_aMessageAndADeliveryPerHandlerExistWhenAcceptAnswers() {
+  void b01_aMessageAndADeliveryPerHandlerExistWhenAcceptAnswers() {
     assertThat(inbox.receive("m", "x")).isInstanceOf(Accepted.class);
 
     assertThat(memory.admin().messages()).isEqualTo(1);
@@ -81,7 +81,7 @@ class AcceptBehaviourTest {
   }
 
   @Test
-  void b2_aRepeatAddsNothingAndRunsNobody() {
+  void b02_aRepeatAddsNothingAndRunsNobody() {
     inbox.receive("m", "x");
     inbox.drain();
     ran.clear();
@@ -98,7 +98,7 @@ class AcceptBehaviourTest {
   }
 
   @Test
-  void b3_aCrashBetweenCommitAndAnswerIsHealedByTheRepeat() {
+  void b03_aCrashBetweenCommitAndAnswerIsHealedByTheRepeat() {
     CrashPlan.at("accept.after-commit").throwing(() -> new IllegalStateException("cut"));
     assertThatThrownBy(() -> inbox.receive("m", "x")).hasMessage("cut");
 
@@ -109,7 +109,7 @@ class AcceptBehaviourTest {
   }
 
   @Test
-  void b4_b12_manyThreadsWithOneIdStoreItOnce() throws Exception {
+  void b04_b12_manyThreadsWithOneIdStoreItOnce() throws Exception {
     inbox.start();
     List<Acceptance> answers = inParallel(16, n -> inbox.receive("m", "x"));
     inbox.awaitDrained();
@@ -121,7 +121,7 @@ class AcceptBehaviourTest {
   }
 
   @Test
-  void b4_twoNodesWithOneIdStoreItOnce() throws Exception {
+  void b04_twoNodesWithOneIdStoreItOnce() throws Exception {
     TestInbox other = TestInbox.on(memory, clock, channel);
     for (int round = 0; round < 50; round++) {
       String id = "m" + round;
@@ -133,7 +133,7 @@ class AcceptBehaviourTest {
   }
 
   @Test
-  void b5_twoHundredCharactersAreAnIdAndOneMoreIsNot() {
+  void b05_twoHundredCharactersAreAnIdAndOneMoreIsNot() {
     String emoji = "\uD83D\uDE00".repeat(200);
     assertThat(inbox.receive("x".repeat(200), "x")).isInstanceOf(Accepted.class);
     assertThat(inbox.receive(emoji, "x")).isInstanceOf(Accepted.class);
@@ -145,7 +145,7 @@ class AcceptBehaviourTest {
   }
 
   @Test
-  void b6_anIdThatIsNoneIsRejectedBeforeAnyRow() {
+  void b06_anIdThatIsNoneIsRejectedBeforeAnyRow() {
     assertRejected(inbox.receive(null, "x"), ErrorCode.ID_MISSING, "no id");
     assertRejected(inbox.receive("", "x"), ErrorCode.ID_MISSING, "no id");
     assertRejected(inbox.receive(" \u00A0\t", "x"), ErrorCode.ID_BLANK, "blank");
@@ -156,7 +156,7 @@ class AcceptBehaviourTest {
   }
 
   @Test
-  void b7_b12_aStoreThatFailsIsNotAnAnswer() {
+  void b07_b12_aStoreThatFailsIsNotAnAnswer() {
     store.around(
         "acceptTogether",
         call -> {
@@ -171,7 +171,7 @@ class AcceptBehaviourTest {
   }
 
   @Test
-  void b8_aHandlerThatFailsLaterDoesNotTouchTheAnswer() {
+  void b08_aHandlerThatFailsLaterDoesNotTouchTheAnswer() {
     failuresOfB.set(5);
     assertThat(inbox.receive("m", "x")).isInstanceOf(Accepted.class);
     for (int i = 0; i < 5; i++) {
@@ -185,7 +185,7 @@ class AcceptBehaviourTest {
   }
 
   @Test
-  void b9_aHandlerThatIsNewGetsARepeatThatTheOthersDoNot() {
+  void b09_aHandlerThatIsNewGetsARepeatThatTheOthersDoNot() {
     Channel before = Channel.named("c").on(String.class).handle("a", ran::add).build();
     TestInbox old = TestInbox.on(memory, clock, before);
     old.receive("m", "x");
@@ -200,7 +200,7 @@ class AcceptBehaviourTest {
   }
 
   @Test
-  void b9_theNewHandlerRunsInARunningInboxToo() {
+  void b09_theNewHandlerRunsInARunningInboxToo() {
     Channel before = Channel.named("c").on(String.class).handle("a", ran::add).build();
     TestInbox old = TestInbox.on(memory, clock, before);
     old.receive("m", "x");

@@ -31,7 +31,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
@@ -204,14 +203,21 @@ class HandlerBehaviourTest {
 
   @Test
   void b45_waitsAreScatteredInsideTheirRangeAndASeedRepeatsThem() {
-    Set<Duration> waits = new HashSet<>();
-    SplittableRandom random = new SplittableRandom(1);
+    Recorder recorder = new Recorder();
+    TestInbox inbox =
+        throwing(new IllegalStateException("no"), retrying(RetryPolicy.defaults()))
+            .with(it -> it.listener(recorder));
     for (int i = 0; i < 1000; i++) {
-      Duration wait = RetryPolicy.defaults().delayAfter(1, random);
-      assertThat(wait).isBetween(ofSeconds(1), ofSeconds(2));
-      waits.add(wait);
+      inbox.receive("m" + i, "x");
     }
-    assertThat(waits).hasSizeGreaterThan(900);
+    inbox.drain();
+
+    List<Duration> waits =
+        recorder.of(InboxEvent.Failed.class).stream().map(InboxEvent.Failed::next).toList();
+    assertThat(waits)
+        .hasSize(1000)
+        .allSatisfy(wait -> assertThat(wait).isBetween(ofSeconds(1), ofSeconds(2)));
+    assertThat(Set.copyOf(waits)).hasSizeGreaterThan(900);
 
     assertThat(seededWaits(42)).isEqualTo(seededWaits(42)).isNotEqualTo(seededWaits(43));
   }

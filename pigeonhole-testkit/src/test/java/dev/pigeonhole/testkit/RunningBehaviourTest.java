@@ -13,8 +13,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Handler;
+import dev.pigeonhole.HandlerOption;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.Message;
+import dev.pigeonhole.MessageHandler;
 import dev.pigeonhole.Received;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.RunningInbox;
@@ -68,6 +71,43 @@ class RunningBehaviourTest {
     return inbox;
   }
 
+  /** With one handler, {@code h}. */
+  private TestInbox inbox(Handler<String> handler, HandlerOption... options) {
+    return inbox(Channel.named("c").on(String.class).handle("h", handler, options).build());
+  }
+
+  /** With one handler, {@code h}, that sees the whole message. */
+  private TestInbox inboxOfMessages(MessageHandler<String> handler, HandlerOption... options) {
+    return inbox(Channel.named("c").on(String.class).handleMessage("h", handler, options).build());
+  }
+
+  /** Accepts {@code m0}, {@code m1} and so on. */
+  private static void receive(int messages, TestInbox inbox) {
+    for (int i = 0; i < messages; i++) {
+      inbox.receive("m" + i, "x");
+    }
+  }
+
+  /** How many are inside, and how many there ever were at once. */
+  private static final class Crowd {
+    private final AtomicInteger inside = new AtomicInteger();
+    private final AtomicInteger most = new AtomicInteger();
+
+    void enter() {
+      most.accumulateAndGet(inside.incrementAndGet(), Math::max);
+    }
+
+    void leave() {
+      inside.decrementAndGet();
+    }
+
+    void pass() {
+      enter();
+      Thread.yield();
+      leave();
+    }
+  }
+
   // ---- isolation
 
   @Test
@@ -82,9 +122,7 @@ class RunningBehaviourTest {
                     .build())
             .with(it -> it.batchSize(10));
     inbox.start();
-    for (int i = 0; i < 200; i++) {
-      inbox.receive("m" + i, "x");
-    }
+    receive(200, inbox);
     for (int i = 0; i < 200; i++) {
       inbox.await("m" + i, "free", DeliveryState.COMPLETED);
     }
@@ -95,40 +133,26 @@ class RunningBehaviourTest {
 
   @Test
   void atMostLimitsItsHandlerAlone() throws Exception {
-    Map<String, AtomicInteger> now = new ConcurrentHashMap<>();
-    Map<String, AtomicInteger> most = new ConcurrentHashMap<>();
+    Crowd two = new Crowd();
     CountDownLatch manyAtOnce = new CountDownLatch(5);
     TestInbox inbox =
         inbox(
                 Channel.named("c")
                     .on(String.class)
-                    .handleMessage("two", received -> count(received, now, most), atMost(2))
-                    .handleMessage(
+                    .handle("two", text -> two.pass(), atMost(2))
+                    .handle(
                         "five",
-                        received -> {
-                          count(received, now, most);
+                        text -> {
                           manyAtOnce.countDown();
                           manyAtOnce.await(20, TimeUnit.SECONDS);
                         })
                     .build())
             .with(it -> it.concurrency(5));
     inbox.start();
-    for (int i = 0; i < 100; i++) {
-      inbox.receive("m" + i, "x");
-    }
+    receive(100, inbox);
     inbox.awaitDrained();
-    assertThat(most.get("two")).hasValueLessThanOrEqualTo(2);
+    assertThat(two.most).hasValueLessThanOrEqualTo(2);
     assertThat(manyAtOnce.getCount()).isZero();
-  }
-
-  private static void count(
-      Received<String> received, Map<String, AtomicInteger> now, Map<String, AtomicInteger> most) {
-    AtomicInteger running = now.computeIfAbsent(received.handler(), none -> new AtomicInteger());
-    int count = running.incrementAndGet();
-    most.computeIfAbsent(received.handler(), none -> new AtomicInteger())
-        .accumulateAndGet(count, Math::max);
-    Thread.yield();
-    running.decrementAndGet();
   }
 
   @Test
@@ -138,19 +162,12 @@ class RunningBehaviourTest {
     try {
       TestInbox inbox =
           inbox(
-                  Channel.named("c")
-                      .on(String.class)
-                      .handle(
-                          "h",
-                          text -> {
-                            inherited.compareAndSet(false, Thread.currentThread().isInterrupted());
-                            Thread.currentThread().interrupt();
-                          })
-                      .build())
+                  text -> {
+                    inherited.compareAndSet(false, Thread.currentThread().isInterrupted());
+                    Thread.currentThread().interrupt();
+                  })
               .with(it -> it.executor(one).concurrency(1));
-      for (int i = 0; i < 5; i++) {
-        inbox.receive("m" + i, "x");
-      }
+      receive(5, inbox);
       inbox.start().awaitDrained();
       assertThat(inherited).isFalse();
       inbox.close();
@@ -166,12 +183,7 @@ class RunningBehaviourTest {
   void b47_whatIsDueRunsWithoutAPoll() {
     AtomicReference<Instant> ran = new AtomicReference<>();
     TestInbox inbox =
-        inbox(
-                Channel.named("c")
-                    .on(String.class)
-                    .handle("h", text -> ran.set(Instant.now()))
-                    .build())
-            .with(it -> it.polling(ofHours(1), ofHours(1)));
+        inbox(text -> ran.set(Instant.now())).with(it -> it.polling(ofHours(1), ofHours(1)));
     inbox.start();
     inbox.receive("first", "x");
     inbox.await("first", "h", DeliveryState.COMPLETED);
@@ -186,17 +198,12 @@ class RunningBehaviourTest {
     AtomicInteger calls = new AtomicInteger();
     TestInbox inbox =
         inbox(
-                Channel.named("c")
-                    .on(String.class)
-                    .handle(
-                        "h",
-                        text -> {
-                          if (calls.incrementAndGet() < 4) {
-                            throw new IllegalStateException("again");
-                          }
-                        },
-                        retrying(RetryPolicy.fixed(ofMillis(20))))
-                    .build())
+                text -> {
+                  if (calls.incrementAndGet() < 4) {
+                    throw new IllegalStateException("again");
+                  }
+                },
+                retrying(RetryPolicy.fixed(ofMillis(20))))
             .with(it -> it.polling(ofHours(1), ofHours(1)));
     inbox.start().receive("m", "x");
     inbox.await("m", "h", DeliveryState.COMPLETED);
@@ -207,18 +214,13 @@ class RunningBehaviourTest {
   void b47_aHandlerThatWasFullGetsItsRetriesWithoutAPoll() {
     Set<String> failed = ConcurrentHashMap.newKeySet();
     TestInbox inbox =
-        inbox(
-                Channel.named("c")
-                    .on(String.class)
-                    .handleMessage(
-                        "h",
-                        received -> {
-                          if (failed.add(received.message().id())) {
-                            throw new IllegalStateException("first");
-                          }
-                        },
-                        retrying(RetryPolicy.fixed(ofMillis(200))))
-                    .build())
+        inboxOfMessages(
+                received -> {
+                  if (failed.add(received.message().id())) {
+                    throw new IllegalStateException("first");
+                  }
+                },
+                retrying(RetryPolicy.fixed(ofMillis(200))))
             .with(it -> it.polling(ofHours(1), ofHours(1)).lanes(1).batchSize(1).concurrency(1));
     inbox.start();
     for (int i = 0; i < 60; i++) {
@@ -237,22 +239,17 @@ class RunningBehaviourTest {
     AtomicReference<Received<String>> last = new AtomicReference<>();
     Gate never = gate();
     TestInbox inbox =
-        inbox(
-            Channel.named("c")
-                .on(String.class)
-                .handleMessage(
-                    "h",
-                    received -> {
-                      last.set(received);
-                      try {
-                        never.pass();
-                      } catch (InterruptedException e) {
-                        interrupted.incrementAndGet();
-                      }
-                    },
-                    within(ofMillis(30)),
-                    retrying(AT_ONCE.maxAttempts(3)))
-                .build());
+        inboxOfMessages(
+            received -> {
+              last.set(received);
+              try {
+                never.pass();
+              } catch (InterruptedException e) {
+                interrupted.incrementAndGet();
+              }
+            },
+            within(ofMillis(30)),
+            retrying(AT_ONCE.maxAttempts(3)));
     inbox.start().receive("m", "x");
     inbox.await("m", "h", DeliveryState.POISONED);
     inbox.await("three interrupts", () -> interrupted.get() == 3);
@@ -270,8 +267,7 @@ class RunningBehaviourTest {
   @Test
   void hd01_d119_aHandlerDeafToItsTimeoutIsReplacedUpToACapAndItsResultRefused() {
     Gate gate = gate();
-    AtomicInteger inside = new AtomicInteger();
-    AtomicInteger most = new AtomicInteger();
+    Crowd crowd = new Crowd();
     AtomicInteger returned = new AtomicInteger();
     TestInbox inbox =
         inbox(
@@ -280,9 +276,9 @@ class RunningBehaviourTest {
                 .handle(
                     "h",
                     text -> {
-                      most.accumulateAndGet(inside.incrementAndGet(), Math::max);
+                      crowd.enter();
                       gate.passStubbornly();
-                      inside.decrementAndGet();
+                      crowd.leave();
                       returned.incrementAndGet();
                     },
                     atMost(2),
@@ -291,14 +287,12 @@ class RunningBehaviourTest {
                 .handle("free", text -> {})
                 .build());
     inbox.start();
-    for (int i = 0; i < 10; i++) {
-      inbox.receive("m" + i, "x");
-    }
+    receive(10, inbox);
     for (int i = 0; i < 10; i++) {
       inbox.await("m" + i, "free", DeliveryState.COMPLETED);
     }
     inbox.await("four to be given up", () -> events.of(InboxEvent.Poisoned.class).size() == 4);
-    assertThat(most).hasValue(4); // two slots and a spare for each
+    assertThat(crowd.most).hasValue(4); // two slots and a spare for each
     assertThat(events.of(InboxEvent.Stuck.class))
         .extracting(InboxEvent.Stuck::stuckNow)
         .contains(1, 2);
@@ -306,46 +300,36 @@ class RunningBehaviourTest {
     gate.open();
     inbox.await("all to end", () -> returned.get() == 10);
     inbox.awaitDrained();
-    assertThat(most).hasValue(4);
+    assertThat(crowd.most).hasValue(4);
     assertThat(inbox).has(4, DeliveryState.POISONED).has(16, DeliveryState.COMPLETED);
   }
 
   @Test
   void hd01_slotsThatComeBackAreUsedAgainAndSparesAreGivenUp() {
     Gate gate = gate();
-    AtomicInteger inside = new AtomicInteger();
-    AtomicInteger most = new AtomicInteger();
+    Crowd crowd = new Crowd();
     TestInbox inbox =
         inbox(
-            Channel.named("c")
-                .on(String.class)
-                .handle(
-                    "h",
-                    text -> {
-                      if (text.equals("stuck")) {
-                        gate.passStubbornly();
-                      } else {
-                        most.accumulateAndGet(inside.incrementAndGet(), Math::max);
-                        Thread.yield();
-                        inside.decrementAndGet();
-                      }
-                    },
-                    atMost(1),
-                    within(ofMillis(200)),
-                    retrying(AT_ONCE.maxAttempts(1)))
-                .build());
+            text -> {
+              if (text.equals("stuck")) {
+                gate.passStubbornly();
+              } else {
+                crowd.pass();
+              }
+            },
+            atMost(1),
+            within(ofMillis(200)),
+            retrying(AT_ONCE.maxAttempts(1)));
     inbox.start();
     inbox.receive("s1", "stuck");
     inbox.await("s1", "h", DeliveryState.POISONED);
     inbox.receive("s2", "stuck");
     inbox.await("s2", "h", DeliveryState.POISONED);
     gate.open();
-    for (int i = 0; i < 200; i++) {
-      inbox.receive("m" + i, "x");
-    }
+    receive(200, inbox);
     inbox.awaitDrained();
     assertThat(inbox).has(200, DeliveryState.COMPLETED);
-    assertThat(most).hasValue(1);
+    assertThat(crowd.most).hasValue(1);
   }
 
   @Test
@@ -413,21 +397,16 @@ class RunningBehaviourTest {
     AtomicInteger calls = new AtomicInteger();
     AtomicBoolean told = new AtomicBoolean();
     TestInbox inbox =
-        inbox(
-                Channel.named("c")
-                    .on(String.class)
-                    .handleMessage(
-                        "h",
-                        received -> {
-                          if (calls.incrementAndGet() == 1) {
-                            try {
-                              gate.pass();
-                            } finally {
-                              told.set(received.stopRequested());
-                            }
-                          }
-                        })
-                    .build())
+        inboxOfMessages(
+                received -> {
+                  if (calls.incrementAndGet() == 1) {
+                    try {
+                      gate.pass();
+                    } finally {
+                      told.set(received.stopRequested());
+                    }
+                  }
+                })
             .with(it -> it.stopGrace(ofMillis(50)));
     inbox.start().receive("m", "x");
     gate.awaitSomebody();
@@ -445,18 +424,13 @@ class RunningBehaviourTest {
   void b54_anAttemptThatEndsInTimeIsKept() {
     CountDownLatch begun = new CountDownLatch(1);
     TestInbox inbox =
-        inbox(
-            Channel.named("c")
-                .on(String.class)
-                .handleMessage(
-                    "h",
-                    received -> {
-                      begun.countDown();
-                      while (!received.stopRequested()) {
-                        Thread.onSpinWait();
-                      }
-                    })
-                .build());
+        inboxOfMessages(
+            received -> {
+              begun.countDown();
+              while (!received.stopRequested()) {
+                Thread.onSpinWait();
+              }
+            });
     inbox.start().receive("m", "x");
     inbox.await("the attempt to begin", () -> begun.getCount() == 0);
     inbox.close();
@@ -468,20 +442,12 @@ class RunningBehaviourTest {
     Gate gate = gate();
     List<String> secondRan = new CopyOnWriteArrayList<>();
     TestInbox first =
-        inbox(
-                Channel.named("c")
-                    .on(String.class)
-                    .handle("h", text -> gate.pass(), atMost(1))
-                    .build())
+        inbox(text -> gate.pass(), atMost(1))
             .with(it -> it.lanes(8).beat(ofMillis(40)).stopGrace(ofSeconds(20)));
     first.start();
-    for (int i = 0; i < 40; i++) {
-      first.receive("m" + i, "x");
-    }
+    receive(40, first);
     gate.awaitSomebody();
-    TestInbox second =
-        inbox(Channel.named("c").on(String.class).handle("h", secondRan::add).build())
-            .with(it -> it.lanes(8).beat(ofMillis(40)));
+    TestInbox second = inbox(secondRan::add).with(it -> it.lanes(8).beat(ofMillis(40)));
     second.start();
     Thread closing = new Thread(first::close);
     closing.start();
@@ -498,7 +464,7 @@ class RunningBehaviourTest {
 
   @Test
   void startingAndStoppingTwiceIsHarmlessOrRefused() throws Exception {
-    TestInbox inbox = inbox(Channel.named("c").on(String.class).handle("h", text -> {}).build());
+    TestInbox inbox = inbox(text -> {});
     RunningInbox running = inbox.inbox().start();
     assertThat(running.healthy()).isTrue();
     refusedAsRunning(() -> inbox.inbox().start());
@@ -526,13 +492,7 @@ class RunningBehaviourTest {
 
   @Test
   void noThreadOutlivesTheInbox() {
-    TestInbox inbox =
-        inbox(
-                Channel.named("c")
-                    .on(String.class)
-                    .handle("h", text -> {}, within(ofSeconds(5)))
-                    .build())
-            .with(it -> it.named("mortal"));
+    TestInbox inbox = inbox(text -> {}, within(ofSeconds(5))).with(it -> it.named("mortal"));
     inbox.start().receive("m", "x");
     inbox.await("m", "h", DeliveryState.COMPLETED);
     assertThat(threads("pigeonhole-mortal-"))
@@ -554,24 +514,17 @@ class RunningBehaviourTest {
     AtomicInteger calls = new AtomicInteger();
     TestInbox inbox =
         inbox(
-            Channel.named("c")
-                .on(String.class)
-                .handle(
-                    "h",
-                    text -> {
-                      if (text.equals("big") && calls.incrementAndGet() == 1) {
-                        throw new OutOfMemoryError("test");
-                      }
-                    },
-                    retrying(AT_ONCE))
-                .build());
+            text -> {
+              if (text.equals("big") && calls.incrementAndGet() == 1) {
+                throw new OutOfMemoryError("test");
+              }
+            },
+            retrying(AT_ONCE));
     RunningInbox running = inbox.inbox().start();
     inbox.receive("n", "big");
     running.awaitStopped();
     assertThat(running.healthy()).isFalse();
-    for (int i = 0; i < 10; i++) {
-      inbox.receive("m" + i, "x");
-    }
+    receive(10, inbox);
     assertThat(inbox).delivery("n", "h").hasFailedTimes(1);
     inbox.start().awaitDrained();
     assertThat(inbox).hasNoPoison();
@@ -584,21 +537,16 @@ class RunningBehaviourTest {
     AtomicInteger calls = new AtomicInteger();
     TestInbox inbox =
         inbox(
-            Channel.named("c")
-                .on(String.class)
-                .handle(
-                    "h",
-                    text -> {
-                      switch (calls.incrementAndGet()) {
-                        case 1 -> overflow(0);
-                        case 2 -> throw new NoClassDefFoundError("gone");
-                        case 3 -> throw new ThreadDeath();
-                        case 4 -> throw new InterruptedException("by nobody");
-                        default -> {}
-                      }
-                    },
-                    retrying(AT_ONCE))
-                .build());
+            text -> {
+              switch (calls.incrementAndGet()) {
+                case 1 -> overflow(0);
+                case 2 -> throw new NoClassDefFoundError("gone");
+                case 3 -> throw new ThreadDeath();
+                case 4 -> throw new InterruptedException("by nobody");
+                default -> {}
+              }
+            },
+            retrying(AT_ONCE));
     inbox.start().receive("m", "x");
     inbox.await("m", "h", DeliveryState.COMPLETED);
     assertThat(inbox).delivery("m", "h").hasFailedTimes(4);
@@ -615,18 +563,13 @@ class RunningBehaviourTest {
     AtomicReference<TestInbox> self = new AtomicReference<>();
     TestInbox inbox =
         inbox(
-                Channel.named("c")
-                    .on(String.class)
-                    .handle(
-                        "h",
-                        text -> {
-                          int depth = Integer.parseInt(text);
-                          if (depth < 20) {
-                            self.get().receive("m" + (depth + 1), String.valueOf(depth + 1));
-                          }
-                        },
-                        atMost(1))
-                    .build())
+                text -> {
+                  int depth = Integer.parseInt(text);
+                  if (depth < 20) {
+                    self.get().receive("m" + (depth + 1), String.valueOf(depth + 1));
+                  }
+                },
+                atMost(1))
             .with(it -> it.polling(ofHours(1), ofHours(1)));
     self.set(inbox);
     inbox.start().receive("m1", "1");

@@ -219,7 +219,7 @@ class ReaderTest {
               received -> {
                 throw new IllegalStateException("not now");
               });
-      inbox.start();
+      RunningInbox running = inbox.start();
       for (String handler : List.of("one", "two")) {
         Eventually.until(
             "a failure of " + handler,
@@ -231,7 +231,7 @@ class ReaderTest {
                     .isPresent());
         System.out.println("FAILED " + handler);
       }
-      Thread.sleep(PATIENCE.toMillis());
+      running.awaitStopped();
     }
   }
 

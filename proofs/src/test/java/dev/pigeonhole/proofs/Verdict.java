@@ -9,8 +9,10 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableSet;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
@@ -28,7 +30,7 @@ final class Verdict {
   int refused;
   int restarted;
   int extraInvocations;
-  private final Map<Long, Long> declaredDead = new HashMap<>();
+  private final Map<Long, NavigableSet<Long>> declaredDead = new HashMap<>();
 
   private final Map<String, List<Run>> runs = new HashMap<>();
   private final List<Nemesis.Fault> faults;
@@ -77,10 +79,10 @@ final class Verdict {
                     Long.parseLong(line[4])));
       }
       case "DIED" ->
-          declaredDead.merge(
-              Long.parseLong(line[1].replaceAll(".*@(\\d+)@.*", "$1")),
-              Long.parseLong(line[2]),
-              Math::min);
+          declaredDead
+              .computeIfAbsent(
+                  Long.parseLong(line[1].replaceAll(".*@(\\d+)@.*", "$1")), none -> new TreeSet<>())
+              .add(Long.parseLong(line[2]));
       case "REFUSED" -> refused++;
       case "RESTARTED" -> restarted++;
       default -> {}
@@ -89,10 +91,30 @@ final class Verdict {
 
   /** From each kill to the moment the others knew, in milliseconds. */
   List<Long> takeoverMillis() {
+    return takeoverMillis(faults, declaredDead);
+  }
+
+  /**
+   * A pid says which process only together with a time, because the system uses it again: the first
+   * declaration after a kill belongs to it, unless the next process of that pid was killed first.
+   */
+  static List<Long> takeoverMillis(
+      List<Nemesis.Fault> faults, Map<Long, NavigableSet<Long>> declaredDead) {
+    Map<Long, NavigableSet<Long>> kills = new HashMap<>();
+    for (Nemesis.Fault fault : faults) {
+      if (fault.kind().equals("kill")) {
+        kills.computeIfAbsent(fault.pid(), none -> new TreeSet<>()).add(fault.from());
+      }
+    }
     List<Long> times = new ArrayList<>();
     for (Nemesis.Fault fault : faults) {
-      Long known = declaredDead.get(fault.pid());
-      if (fault.kind().equals("kill") && known != null) {
+      NavigableSet<Long> deaths = declaredDead.get(fault.pid());
+      if (!fault.kind().equals("kill") || deaths == null) {
+        continue;
+      }
+      Long known = deaths.ceiling(fault.from());
+      Long nextKill = kills.get(fault.pid()).higher(fault.from());
+      if (known != null && (nextKill == null || known < nextKill)) {
         times.add((known - fault.from()) / 1_000);
       }
     }

@@ -2,6 +2,7 @@ package dev.pigeonhole.examples.demo;
 
 import dev.pigeonhole.examples.demo.Options.UsageException;
 import dev.pigeonhole.examples.demo.Run.CannotStartException;
+import dev.pigeonhole.support.AtExit;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
@@ -11,6 +12,8 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 
@@ -23,9 +26,13 @@ public final class Demo {
   private static final int CANNOT_START = 3;
   private static final int INTERRUPTED = 130;
 
+  /** Counting takes a moment; whoever interrupts does not want to wait for long. */
+  private static final int LONGEST_COUNT_SECONDS = 20;
+
   private final Options options;
   private final PrintStream out;
   private final AtomicBoolean reported = new AtomicBoolean();
+  private final CountDownLatch done = new CountDownLatch(1);
 
   private Demo(Options options) {
     this.options = options;
@@ -63,29 +70,35 @@ public final class Demo {
             "pigeonhole-demo-");
     // The embedded servers put their files below the same directory.
     System.setProperty("java.io.tmpdir", directory.toString());
-    Thread atInterrupt = new Thread(() -> interrupted(directory), "interrupted");
-    Runtime.getRuntime().addShutdownHook(atInterrupt);
-
     Progress progress = new Progress(out, isTerminal(options.json() ? "err" : "out"));
+    Run run = new Run(options, directory, progress);
+    Thread runner = Thread.currentThread();
+    AtExit.first(() -> interrupted(run, runner, directory));
+
     int exit = FAILED;
     Report report;
     try {
-      report = new Run(options, directory, progress).toReport();
+      report = run.toReport();
       exit = report.ok() ? OK : FAILED;
     } catch (CannotStartException e) {
       report = Report.failed(options, Objects.toString(e.getMessage()));
       exit = CANNOT_START;
     } catch (Exception | AssertionError e) {
-      if (!reported.get()) { // else it fails because it was interrupted
+      if (!run.isInterrupted()) {
         e.printStackTrace();
       }
       report = Report.failed(options, e.toString());
+    }
+    if (run.isInterrupted()) {
+      exit = INTERRUPTED;
+      report = report.withError(Run.INTERRUPTED);
     }
     progress.clear();
     if (reported.compareAndSet(false, true)) {
       delete(directory);
       print(report, exit);
     }
+    done.countDown();
     return exit;
   }
 
@@ -103,17 +116,29 @@ public final class Demo {
     }
   }
 
-  /** Runs at every end of the JVM; what it does is for those that nobody planned. */
-  private void interrupted(Path directory) {
-    if (!reported.compareAndSet(false, true)) {
+  /**
+   * Runs at every end of the JVM; what it does is for those that nobody planned. The run itself
+   * stops, counts and tells what there is; only if it cannot, all is torn down from here.
+   */
+  private void interrupted(Run run, Thread runner, Path directory) {
+    if (reported.get()) {
       return;
     }
     System.err.println("interrupted");
+    run.interrupt(runner);
+    try {
+      if (done.await(LONGEST_COUNT_SECONDS, TimeUnit.SECONDS)) {
+        System.out.flush();
+        Runtime.getRuntime().halt(INTERRUPTED);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
     // All processes of this run are our descendants, or of a watchdog that is.
     ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
-    delete(directory);
-    if (options.json()) {
-      System.out.println(Report.failed(options, "interrupted").toJson());
+    if (reported.compareAndSet(false, true)) {
+      delete(directory);
+      print(Report.failed(options, Run.INTERRUPTED), INTERRUPTED);
     }
     System.out.flush();
     Runtime.getRuntime().halt(INTERRUPTED);

@@ -6,10 +6,15 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** One run: starts everything, watches it until nothing is left to do, stops it, and counts. */
 final class Run {
+
+  /** Why a run gave up that somebody ended. */
+  static final String INTERRUPTED = "interrupted";
 
   private static final Duration LOOK = Duration.ofMillis(200);
 
@@ -18,6 +23,8 @@ final class Run {
   private final Path directory;
   private final Progress progress;
   private final long began = System.nanoTime();
+  private final CountDownLatch interrupted = new CountDownLatch(1);
+  private final Lull lull = new Lull(System::nanoTime);
   private Status status = new Status(0, 0, 0, 0);
 
   Run(Options options, Path directory, Progress progress) {
@@ -36,6 +43,16 @@ final class Run {
     }
   }
 
+  /** Ends the run early, from another thread; it still counts and reports. */
+  void interrupt(Thread runner) {
+    runner.interrupt(); // before anybody can see that it was: it must not hit the counting
+    interrupted.countDown();
+  }
+
+  boolean isInterrupted() {
+    return interrupted.getCount() == 0;
+  }
+
   Report toReport() throws CannotStartException, IOException, SQLException, InterruptedException {
     try (Database database = startDatabase();
         Workers workers = new Workers(options, database, directory)) {
@@ -46,7 +63,11 @@ final class Run {
       producer.start();
       killer.start();
       String error = watch(workers, producer, killer);
-      workers.stop();
+      if (INTERRUPTED.equals(error)) {
+        workers.close();
+      } else {
+        workers.stop();
+      }
       progress.clear();
       return count(database, producer, killer, error);
     }
@@ -67,7 +88,26 @@ final class Run {
   /** Returns why it gave up, or null when everything is done. */
   private @Nullable String watch(Workers workers, Producer producer, Killer killer)
       throws InterruptedException {
+    try {
+      return watchUntilDone(workers, producer, killer);
+    } catch (InterruptedException | RuntimeException e) {
+      // The same Ctrl-C may have ended the workers, and a dead worker be seen before the signal.
+      if (interrupted.await(1, TimeUnit.SECONDS)) {
+        return INTERRUPTED;
+      }
+      throw e;
+    } finally {
+      // What is left of the interrupt would close the file of H2 while it is counted.
+      Thread.interrupted();
+    }
+  }
+
+  private @Nullable String watchUntilDone(Workers workers, Producer producer, Killer killer)
+      throws InterruptedException {
     while (true) {
+      if (isInterrupted()) {
+        return INTERRUPTED;
+      }
       // Asked first: what is counted afterwards includes everything that was sent.
       boolean allSent = producer.finished() && killer.finished();
       long asked = System.nanoTime();
@@ -78,6 +118,11 @@ final class Run {
         show(producer, killer);
         if (allSent && status.pending() == 0) {
           return null;
+        }
+        String news = lull.look(status, allSent, killer.kills());
+        if (!news.isEmpty()) {
+          progress.clear();
+          System.err.println(news);
         }
       }
       if (seconds() > options.timeout()) {
@@ -112,9 +157,12 @@ final class Run {
     try (Connection connection = database.connect()) {
       Effects effects = Effects.read(plan, options.messages(), directory, connection);
       Producer.Tally tally = producer.tally();
+      // Where the end came early, some are stored that nobody lived to be told of.
+      long unanswered =
+          error == null ? 0 : Math.max(0, effects.accepted() - producer.answered().cardinality());
       return new Report(
           options,
-          tally.sent(),
+          tally.sent() + unanswered,
           effects.accepted(),
           tally.conflicts(),
           tally.rejected(),

@@ -61,7 +61,7 @@ class HazardsTest {
     }
   }
 
-  private static boolean isTest(Path file) {
+  static boolean isTest(Path file) {
     String path = Documents.ROOT.relativize(file).toString().replace('\\', '/');
     return path.endsWith(".java")
         && !path.contains("/target/")

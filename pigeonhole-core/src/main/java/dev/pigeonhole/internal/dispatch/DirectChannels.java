@@ -71,9 +71,8 @@ public final class DirectChannels {
             new Problem(
                 ErrorCode.PAYLOAD_TYPE_REFUSED,
                 ("Handlers of direct channel '%s' could change each other's %s, and there is no"
-                        + " codec to copy it. Make it a record of unchangeable parts, add"
-                        + " pigeonhole-jackson to the class path, or give a codec with .codec(…).")
-                    .formatted(channel.name(), type.type().getName())));
+                        + " codec to copy it. Make it a record of unchangeable parts. Or: %s")
+                    .formatted(channel.name(), type.type().getName(), payloads.lacking())));
       }
     }
   }

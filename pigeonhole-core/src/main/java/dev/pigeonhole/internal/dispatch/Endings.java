@@ -4,9 +4,9 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.RetryLaterException;
-import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.codec.CodecException;
 import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.internal.registry.Backoff;
 import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Outcome;
@@ -14,6 +14,7 @@ import dev.pigeonhole.store.Settlement;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.random.RandomGenerator;
@@ -31,11 +32,11 @@ final class Endings {
 
   private final Settler settler;
   private final Events events;
-  private final RetryPolicy defaultRetry;
+  private final Backoff defaultRetry;
   private final InstantSource clock;
   private final LogLimit logLimit = new LogLimit(20, Duration.ofSeconds(1));
 
-  Endings(Settler settler, Events events, RetryPolicy defaultRetry, InstantSource clock) {
+  Endings(Settler settler, Events events, Backoff defaultRetry, InstantSource clock) {
     this.settler = settler;
     this.events = events;
     this.defaultRetry = defaultRetry;
@@ -101,7 +102,7 @@ final class Endings {
 
   private Outcome judge(Attempt attempt, Throwable thrown, Failure failure) {
     int failures = attempt.work.delivery().failures() + 1;
-    RetryPolicy policy = policy(attempt);
+    Backoff policy = policy(attempt);
     if (thrown instanceof CodecException && !attempt.decoded()) {
       return new Outcome.Poisoned(failure, false);
     }
@@ -116,16 +117,15 @@ final class Endings {
           ? new Outcome.Poisoned(failure, true)
           : new Outcome.RetryAfter(bounded(later.delay()), failure);
     }
-    RetryPolicy.Decision decision =
+    Optional<Duration> wait =
         policy.after(failures, thrown, random(policy, attempt.work.delivery()));
-    if (decision instanceof RetryPolicy.Decision.Retry retry) {
-      return new Outcome.RetryAfter(retry.delay(), failure);
-    }
-    return new Outcome.Poisoned(failure, true);
+    return wait.isPresent()
+        ? new Outcome.RetryAfter(wait.get(), failure)
+        : new Outcome.Poisoned(failure, true);
   }
 
-  private RetryPolicy policy(Attempt attempt) {
-    RetryPolicy chosen = attempt.handler.spec().retry();
+  private Backoff policy(Attempt attempt) {
+    Backoff chosen = attempt.handler.spec().retry();
     return chosen == null ? defaultRetry : chosen;
   }
 
@@ -138,7 +138,7 @@ final class Endings {
   }
 
   /** Seeded policies give the same waits for the same delivery, whichever thread asks first. */
-  private static RandomGenerator random(RetryPolicy policy, Delivery delivery) {
+  private static RandomGenerator random(Backoff policy, Delivery delivery) {
     if (policy.seed().isEmpty()) {
       return ThreadLocalRandom.current();
     }

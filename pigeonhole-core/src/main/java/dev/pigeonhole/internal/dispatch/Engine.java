@@ -1,6 +1,6 @@
 package dev.pigeonhole.internal.dispatch;
 
-import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.internal.registry.Backoff;
 import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.registry.Payloads;
 import dev.pigeonhole.internal.registry.Registry;
@@ -30,7 +30,7 @@ public final class Engine {
   /** What the engine is told; see {@code InboxBuilder} for what each means. */
   public record Settings(
       String nodeName,
-      RetryPolicy retry,
+      Backoff retry,
       int concurrency,
       int batchSize,
       int maxCrashes,

@@ -7,6 +7,7 @@ import dev.pigeonhole.Message;
 import dev.pigeonhole.internal.registry.ChannelSpec;
 import dev.pigeonhole.internal.registry.Hashes;
 import dev.pigeonhole.internal.registry.HeaderFormat;
+import dev.pigeonhole.internal.registry.Lookalikes;
 import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.internal.registry.Payloads;
 import dev.pigeonhole.internal.registry.Registry;
@@ -42,6 +43,7 @@ public final class Intake {
   private final Payloads payloads;
   private final Limits limits;
   private final InstantSource clock;
+  private final Lookalikes lookalikes = new Lookalikes();
 
   public Intake(Registry registry, Payloads payloads, Limits limits, InstantSource clock) {
     this.registry = registry;
@@ -78,6 +80,9 @@ public final class Intake {
     checkSource(source);
     checkTransport(message.transport());
     String orderingKey = orderingKey(type, message, encoded);
+    if (type == null) {
+      lookalikes.look(channel, typeName);
+    }
     long hash = orderingKey == null ? Hashes.identity(source, checkedId) : Hashes.key(orderingKey);
     return new NewMessage(
         source,

@@ -113,6 +113,9 @@ public final class DefaultInbox implements Inbox {
     for (String warning : store.maintenance().open(storeSettings(settings, specs))) {
       LOG.warn("Inbox {}: {}", settings.name(), warning);
     }
+    for (String warning : Rules.warnings(specs)) {
+      LOG.warn("Inbox {}: {}", settings.name(), warning);
+    }
     List<List<HandlerId>> ids = store.maintenance().register(Registry.families(specs));
     return new DefaultInbox(store, settings, specs, new Registry(specs, ids), payloads);
   }
@@ -132,9 +135,8 @@ public final class DefaultInbox implements Inbox {
         problems.add(
             new Problem(
                 ErrorCode.PAYLOAD_TYPE_REFUSED,
-                ("There is no codec for %s of channel '%s'. Add pigeonhole-jackson to the class"
-                        + " path, or give one with .codec(…).")
-                    .formatted(type.type().getName(), channel.name())));
+                "There is no codec for %s of channel '%s'. %s"
+                    .formatted(type.type().getName(), channel.name(), payloads.lacking())));
       }
     }
   }

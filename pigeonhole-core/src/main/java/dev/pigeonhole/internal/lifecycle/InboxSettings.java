@@ -2,9 +2,9 @@ package dev.pigeonhole.internal.lifecycle;
 
 import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
-import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.event.InboxListener;
+import dev.pigeonhole.internal.registry.Backoff;
 import dev.pigeonhole.transport.MessageSource;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 public record InboxSettings(
     String name,
     @Nullable PayloadCodec codec,
-    RetryPolicy retry,
+    Backoff retry,
     int concurrency,
     int lanes,
     Duration beat,
@@ -51,7 +51,7 @@ public record InboxSettings(
 
     public String name = "inbox";
     public @Nullable PayloadCodec codec;
-    public RetryPolicy retry = RetryPolicy.defaults();
+    public Backoff retry = Backoff.DEFAULTS;
     public int concurrency = 8;
     public int lanes = 64;
     public Duration beat = Duration.ofSeconds(2);

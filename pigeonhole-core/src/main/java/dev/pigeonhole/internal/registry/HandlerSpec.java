@@ -2,7 +2,6 @@ package dev.pigeonhole.internal.registry;
 
 import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.MessageHandler;
-import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.TransactionalHandler;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -20,7 +19,7 @@ public record HandlerSpec(
     HandlerKey key,
     @Nullable MessageHandler<Object> plain,
     @Nullable TransactionalHandler<Object> transactional,
-    @Nullable RetryPolicy retry,
+    @Nullable Backoff retry,
     @Nullable Duration timeout,
     @Nullable Integer atMost,
     int sharedCommits,

@@ -27,25 +27,34 @@ public final class Payloads {
 
   private static final String SHARED = "application/x-pigeonhole-shared";
 
+  private static final String ADD_ONE =
+      "Add pigeonhole-jackson to the class path, or give a codec with .codec(…).";
+
   private final @Nullable PayloadCodec codec;
+  private final String lacking;
   private final boolean sharing;
 
-  private Payloads(@Nullable PayloadCodec codec, boolean sharing) {
+  private Payloads(@Nullable PayloadCodec codec, String lacking, boolean sharing) {
     this.codec = codec;
+    this.lacking = lacking;
     this.sharing = sharing;
   }
 
-  /** With this codec, or else the one that the class path offers, or else none. */
+  /**
+   * With this codec, or else the one that the class path offers, or else none. A codec of the class
+   * path that cannot work is none: whoever sends only bytes and text never misses it, and everybody
+   * else is told what it lacks.
+   */
   public static Payloads using(@Nullable PayloadCodec codec) {
     if (codec != null) {
-      return new Payloads(codec, false);
+      return new Payloads(codec, "", false);
     }
     try {
       Iterator<PayloadCodec> offered = ServiceLoader.load(PayloadCodec.class).iterator();
-      return new Payloads(offered.hasNext() ? offered.next() : null, false);
+      return new Payloads(offered.hasNext() ? offered.next() : null, ADD_ONE, false);
     } catch (ServiceConfigurationError e) {
       if (e.getCause() instanceof ConfigurationException incomplete) {
-        throw incomplete; // a codec that says itself what it lacks
+        return new Payloads(null, incomplete.problems().get(0).text(), false);
       }
       throw e;
     }
@@ -53,7 +62,12 @@ public final class Payloads {
 
   /** The same for handlers of this process: what nobody can change needs no copy and no codec. */
   public Payloads sharing() {
-    return new Payloads(codec, true);
+    return new Payloads(codec, lacking, true);
+  }
+
+  /** The way out for whoever needs a codec and has none. */
+  public String lacking() {
+    return lacking;
   }
 
   /** Whether payloads of this class are handed on as they are; then they are not encoded. */
@@ -119,9 +133,7 @@ public final class Payloads {
     if (chosen == null) {
       throw new ConfigurationException(
           ErrorCode.PAYLOAD_TYPE_REFUSED,
-          ("There is no codec for %s. Add pigeonhole-jackson to the class path, or give one with"
-                  + " .codec(…).")
-              .formatted(type.getName()));
+          "There is no codec for %s. %s".formatted(type.getName(), lacking));
     }
     return chosen;
   }

@@ -70,6 +70,24 @@ public final class Rules {
     }
   }
 
+  /** What is allowed, but probably not meant: types that nobody handles. */
+  public static List<String> warnings(List<ChannelSpec> specs) {
+    List<String> warnings = new ArrayList<>();
+    for (ChannelSpec channel : specs) {
+      for (TypeSpec type : channel.types()) {
+        if (type.handlers().isEmpty()) {
+          warnings.add(
+              "Channel '%s' declares %s without a handler: its messages are %s. Add .handle(…)."
+                  .formatted(
+                      channel.name(),
+                      type.type().getTypeName(),
+                      channel.direct() ? "dropped" : "kept, and go nowhere"));
+        }
+      }
+    }
+    return warnings;
+  }
+
   private static String where(String inbox, ChannelSpec channel, TypeSpec type) {
     return channel.direct()
         ? "direct channel '%s' on %s".formatted(channel.name(), type.type().getName())

@@ -10,9 +10,9 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.RetryLaterException;
-import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.codec.CodecException;
 import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.internal.registry.Backoff;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Outcome;
 import java.lang.reflect.Proxy;
@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -37,7 +38,14 @@ class EndingsTest {
       new Endings(
           settler,
           new Events("shop", List.of(told::add)),
-          RetryPolicy.fixed(Duration.ofSeconds(7)).maxAttempts(3),
+          new Backoff(
+              Duration.ofSeconds(7),
+              Duration.ofSeconds(7),
+              false,
+              false,
+              3,
+              List.of(),
+              OptionalLong.empty()),
           () -> Instant.EPOCH);
   private final Attempt attempt = Handlers.attempt(Handlers.plain("h", received -> {}), 7);
 

@@ -3,15 +3,23 @@ package dev.pigeonhole.internal.registry;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.codec.PayloadCodec;
+import java.io.IOException;
 import java.math.BigDecimal;
+import java.net.URL;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.DayOfWeek;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collections;
 import java.util.Date;
+import java.util.Enumeration;
 import java.util.List;
 import java.util.UUID;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -86,6 +94,65 @@ class PayloadsTest {
     refused(
         ErrorCode.PAYLOAD_TYPE_REFUSED,
         () -> payloads.decode(new byte[0], "application/x-java-serialized-object", byte[].class));
+  }
+
+  @Test
+  void aCodecThatCannotWorkIsMissedOnlyByWhoNeedsOne() throws Exception {
+    Thread self = Thread.currentThread();
+    ClassLoader before = self.getContextClassLoader();
+    Payloads broken;
+    try {
+      self.setContextClassLoader(new OffersBrokenCodec(before));
+      broken = Payloads.using(null);
+    } finally {
+      self.setContextClassLoader(before);
+    }
+
+    assertThat(broken.supports(String.class)).isTrue();
+    assertThat(broken.encode("x").content()).containsExactly('x');
+    assertThat(broken.supports(Simple.class)).isFalse();
+    assertThat(broken.lacking()).isEqualTo("Add the library.");
+    assertThatThrownBy(() -> broken.encode(new Simple("a", 1, null)))
+        .hasMessageContaining("Add the library.");
+  }
+
+  /** Stands for a codec whose library is not there. */
+  public static final class BrokenCodec implements PayloadCodec {
+    public BrokenCodec() {
+      throw new ConfigurationException(ErrorCode.PAYLOAD_TYPE_REFUSED, "Add the library.");
+    }
+
+    @Override
+    public String contentType() {
+      throw new AssertionError();
+    }
+
+    @Override
+    public byte[] encode(Object payload) {
+      throw new AssertionError();
+    }
+
+    @Override
+    public <T> @Nullable T decode(byte @Nullable [] content, String contentType, Class<T> type) {
+      throw new AssertionError();
+    }
+  }
+
+  private static final class OffersBrokenCodec extends ClassLoader {
+    OffersBrokenCodec(ClassLoader parent) {
+      super(parent);
+    }
+
+    @Override
+    public Enumeration<URL> getResources(String name) throws IOException {
+      if (!name.equals("META-INF/services/" + PayloadCodec.class.getName())) {
+        return super.getResources(name);
+      }
+      Path file = Files.createTempFile("codec", ".service");
+      file.toFile().deleteOnExit();
+      Files.writeString(file, BrokenCodec.class.getName());
+      return Collections.enumeration(List.of(file.toUri().toURL()));
+    }
   }
 
   @Test

@@ -6,7 +6,6 @@ import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.OnConflict;
-import dev.pigeonhole.RetryPolicy;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -29,10 +28,7 @@ class RulesTest {
   }
 
   private static HandlerSpec options(
-      @Nullable RetryPolicy retry,
-      @Nullable Duration timeout,
-      @Nullable Integer atMost,
-      int shared) {
+      @Nullable Backoff retry, @Nullable Duration timeout, @Nullable Integer atMost, int shared) {
     return new HandlerSpec(
         HandlerKey.of("h"), received -> {}, null, retry, timeout, atMost, shared, false);
   }
@@ -234,9 +230,7 @@ class RulesTest {
   void optionsThatWouldBeIgnoredAreRefused() {
     only(ErrorCode.OPTION_NOT_APPLICABLE, channel("orders", options(null, null, null, 2)));
     only(ErrorCode.OPTION_NOT_APPLICABLE, direct("live", transactional("a")));
-    only(
-        ErrorCode.OPTION_NOT_APPLICABLE,
-        direct("live", options(RetryPolicy.defaults(), null, null, 1)));
+    only(ErrorCode.OPTION_NOT_APPLICABLE, direct("live", options(Backoff.DEFAULTS, null, null, 1)));
     only(
         ErrorCode.OPTION_NOT_APPLICABLE,
         direct("live", options(null, Duration.ofSeconds(1), null, 1)));

@@ -1,0 +1,90 @@
+package dev.pigeonhole.examples.demo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.support.JavaProcess;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The demo as a process of its own, for what only a process can show. */
+class DemoTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  @TempDir private Path directory;
+
+  @Test
+  void whoInterruptsIsToldTrueNumbersAndLeavesNothingBehind() throws IOException {
+    try (JavaProcess demo = demo("--json", "--json", "--messages", "50000")) {
+      demo.awaitLine(line -> line.matches(" +[1-9]\\d?%  sent [1-9].*"), PATIENCE);
+      demo.terminate();
+
+      assertThat(demo.waitFor(PATIENCE)).isEqualTo(130);
+      String json = onlyJson(demo);
+      assertThat(json).contains("\"ok\":false", "\"error\":\"interrupted\"");
+      assertThat(number(json, "sent")).isPositive();
+      assertThat(number(json, "repeats")).isNotNegative();
+      assertThat(number(json, "sent"))
+          .isEqualTo(
+              number(json, "accepted")
+                  + number(json, "repeats")
+                  + number(json, "conflicts")
+                  + number(json, "rejected"));
+      assertThat(number(json, "accepted") * number(json, "handlers"))
+          .isPositive()
+          .isEqualTo(
+              number(json, "completed")
+                  + number(json, "poisoned")
+                  + number(json, "held")
+                  + number(json, "pending"));
+      assertThat(number(json, "lost")).isZero();
+      assertThat(number(json, "doubleEffects")).isZero();
+    }
+    assertNothingLeft();
+  }
+
+  @Test
+  void whoInterruptsAtTheVeryStartIsAnsweredToo() throws IOException {
+    try (JavaProcess demo = demo("--json")) {
+      demo.awaitLine("starting h2", PATIENCE);
+      demo.terminate();
+
+      assertThat(demo.waitFor(PATIENCE)).isEqualTo(130);
+      assertThat(onlyJson(demo)).contains("\"ok\":false", "\"error\":\"interrupted\"");
+    }
+    assertNothingLeft();
+  }
+
+  private JavaProcess demo(Object... args) {
+    return JavaProcess.of(Demo.class)
+        .systemProperty("java.io.tmpdir", directory.toString())
+        .args(args)
+        .start();
+  }
+
+  private static String onlyJson(JavaProcess demo) {
+    List<String> objects =
+        demo.output().stream().filter(line -> line.startsWith("{\"ok\"")).toList();
+    assertThat(objects).as("%s", demo.output()).hasSize(1);
+    return objects.get(0);
+  }
+
+  private static long number(String json, String name) {
+    Matcher value = Pattern.compile("\"" + name + "\":(-?\\d+)").matcher(json);
+    assertThat(value.find()).as(json).isTrue();
+    return Long.parseLong(value.group(1));
+  }
+
+  private void assertNothingLeft() throws IOException {
+    try (Stream<Path> files = Files.list(directory)) {
+      assertThat(files).isEmpty();
+    }
+  }
+}
