@@ -26,15 +26,16 @@ import java.util.function.ToIntFunction;
  * the cursor: the <em>look-back</em>, up to five times a second, covers the last three seconds of
  * it. What comes later still is left to the <em>sweep</em> from the start, which takes at most a
  * twentieth of the time. <em>Due</em> reads rows that waited for a time, at the time they are known
- * to wait for; while that mostly brings back what is known here, it is asked less and less often.
- * None of them is asked for a handler that has no room, and each costs what it returns, not what
- * waits: dead index entries under a long snapshot lie before the cursor.
+ * to wait for; while that mostly brings back what is known here, it is asked less often. None of
+ * them is asked for a handler that has no room, and each costs what it returns, not what waits:
+ * dead index entries under a long snapshot lie before the cursor.
  */
 final class Reads {
   private static final long LOOK_BACK = Duration.ofMillis(200).toNanos();
   private static final long SWEEP = Duration.ofSeconds(5).toNanos();
   private static final long NEVER = Duration.ofHours(1).toNanos();
   private static final long SHORTEST_DUE_PAUSE = Duration.ofMillis(10).toNanos();
+  private static final long LONGEST_DUE_PAUSE = Duration.ofMillis(200).toNanos();
   private static final int SHARE = 16;
   private static final int SWEEP_CHUNK = 200;
 
@@ -276,7 +277,7 @@ final class Reads {
     // Rows that wait in their key, or found no room there, come back with each read.
     duePause =
         taken * 4 < read.rows().size()
-            ? Math.min(pollMax, Math.max(SHORTEST_DUE_PAUSE, 2 * duePause))
+            ? Math.min(LONGEST_DUE_PAUSE, Math.max(SHORTEST_DUE_PAUSE, 2 * duePause))
             : 0;
     noDueBefore = now + duePause;
     read.untilNext()
