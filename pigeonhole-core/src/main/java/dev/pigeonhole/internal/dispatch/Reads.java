@@ -217,7 +217,11 @@ final class Reads {
     Map<Cell, CellState> asked = new HashMap<>();
     for (CellState cell : some) {
       HandlerLine handler = line.apply(cell.cell);
-      if (cell.leaving || !hasRoom(handler)) {
+      if (cell.leaving) {
+        continue;
+      }
+      if (!hasRoom(handler)) {
+        cell.caughtUp = false; // asked as soon as there is room: what has come in may wait there
         continue;
       }
       int share =

@@ -200,6 +200,20 @@ class ReadsTest {
   }
 
   @Test
+  void whatCameInWhileAHandlerWasFullIsReadOnceThereIsRoom() {
+    turnAfter(0); // caught up
+    line.occupancy = line.capacity;
+    store.rows.add(10L);
+    reads.wake(cell);
+    assertThat(turnAfter(MILLI)).isEmpty();
+
+    line.occupancy = 0;
+    reads.roomMade();
+    assertThat(reads.nanosUntilNext(now)).isZero();
+    assertThat(turnAfter(MILLI)).containsExactly(10L);
+  }
+
+  @Test
   void aCellThatIsLeavingIsNotAskedFor() {
     cell.leaving = true;
     store.rows.add(10L);
