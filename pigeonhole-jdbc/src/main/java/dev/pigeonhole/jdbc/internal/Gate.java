@@ -89,6 +89,10 @@ final class Gate {
       WHERE seq = ?
       """;
 
+  private static final Comparator<MessageRef> KEY_ORDER =
+      Comparator.<MessageRef, byte[]>comparing(ref -> utf8(ref.source()), Arrays::compareUnsigned)
+          .thenComparing(ref -> utf8(ref.id()), Arrays::compareUnsigned);
+
   private final Statements statements;
   private final Families families;
 
@@ -161,6 +165,10 @@ final class Gate {
     return new MessageRef(message.source(), message.id());
   }
 
+  private static byte[] utf8(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
   /** Accepts the batch in the transaction of the session. */
   void accept(Session session, Batch batch) throws SQLException {
     insert(session, batch, batch.firstPositions());
@@ -218,7 +226,9 @@ final class Gate {
     }
     wanted.removeAll(batch.known.keySet());
     if (!wanted.isEmpty()) {
-      for (Known known : statements.lock(session, List.copyOf(wanted))) {
+      // In the order of the insert: two batches that share identities never lock crosswise.
+      List<MessageRef> inOrder = wanted.stream().sorted(KEY_ORDER).toList();
+      for (Known known : statements.lock(session, inOrder)) {
         batch.known.put(known.ref(), known);
       }
     }
@@ -431,8 +441,8 @@ final class Gate {
     byte[][] ids = new byte[messages.size()][];
     Integer[] order = new Integer[messages.size()];
     for (int i = 0; i < order.length; i++) {
-      sources[i] = messages.get(i).source().getBytes(StandardCharsets.UTF_8);
-      ids[i] = messages.get(i).id().getBytes(StandardCharsets.UTF_8);
+      sources[i] = utf8(messages.get(i).source());
+      ids[i] = utf8(messages.get(i).id());
       order[i] = i;
     }
     Arrays.sort(
