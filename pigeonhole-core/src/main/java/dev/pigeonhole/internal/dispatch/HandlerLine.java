@@ -11,7 +11,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
@@ -82,11 +81,11 @@ final class HandlerLine {
     }
   }
 
-  /** An executor that refuses must not cost a slot. */
+  /** An executor that refuses, or has no thread left, must not cost a slot. */
   private void execute(Runnable task) {
     try {
       executor.execute(task);
-    } catch (RejectedExecutionException e) {
+    } catch (RuntimeException | Error e) {
       active.decrementAndGet();
       throw e;
     }
@@ -123,8 +122,8 @@ final class HandlerLine {
   }
 
   /**
-   * A slot's attempt has timed out and does not end. Allows for a spare slot, up to as many as
-   * there are slots, and answers how many are stuck now.
+   * A slot's attempt has timed out and does not end. Allows a plain handler a spare slot, up to as
+   * many as there are slots, and answers how many are stuck now.
    */
   int slotStuck() {
     return stuck.incrementAndGet();
@@ -135,8 +134,9 @@ final class HandlerLine {
     stuck.decrementAndGet();
   }
 
+  /** A stuck transaction keeps its connection; spare slots would take those of everybody else. */
   private int allowed() {
-    return slots + Math.min(stuck.get(), slots);
+    return handler.spec().isTransactional() ? slots : slots + Math.min(stuck.get(), slots);
   }
 
   private void work() {

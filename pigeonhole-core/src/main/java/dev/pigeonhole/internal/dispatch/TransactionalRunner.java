@@ -19,8 +19,10 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -50,15 +52,21 @@ final class TransactionalRunner {
     final HandlerLine line;
     final List<Work> group;
     final boolean shared;
+    final Queue<Work> rest;
     final Map<Delivery, Attempt> attempts = new HashMap<>();
     private boolean closed; // guarded by this
     private @Nullable Long began;
     private boolean enough;
 
-    Unit(HandlerLine line, List<Work> group, boolean shared) {
+    /**
+     * @param shared whether a failure means "redo one by one" instead of a failure of the delivery
+     * @param rest what this thread will run after it, unless it never comes back
+     */
+    Unit(HandlerLine line, List<Work> group, boolean shared, Queue<Work> rest) {
       this.line = line;
       this.group = group;
       this.shared = shared;
+      this.rest = rest;
     }
 
     Attempt attempt(Delivery delivery) {
@@ -122,13 +130,16 @@ final class TransactionalRunner {
   void run(HandlerLine line, List<Work> group) {
     List<Work> left = sorted(group);
     while (left.size() > 1 && mayShare(line)) {
-      List<Work> again = runUnit(line, left, true);
+      List<Work> again = runUnit(new Unit(line, left, true, new ConcurrentLinkedQueue<>()));
       if (again.size() == left.size()) {
         break; // rolled back
       }
       left = again;
     }
-    left.forEach(work -> runUnit(line, List.of(work), false));
+    Queue<Work> rest = new ConcurrentLinkedQueue<>(left);
+    for (Work next = rest.poll(); next != null; next = rest.poll()) {
+      runUnit(new Unit(line, List.of(next), false, rest));
+    }
   }
 
   private boolean mayShare(HandlerLine line) {
@@ -139,27 +150,25 @@ final class TransactionalRunner {
   /**
    * One transaction.
    *
-   * @param shared whether a failure means "redo one by one" instead of a failure of the delivery
    * @return what must be run again: all of a shared group that failed, the rest of one that took
    *     its time
    */
-  private List<Work> runUnit(HandlerLine line, List<Work> group, boolean shared) {
-    Unit unit = new Unit(line, group, shared);
-    for (Work work : group) {
-      unit.attempts.put(work.delivery(), runner.begin(line, work));
+  private List<Work> runUnit(Unit unit) {
+    for (Work work : unit.group) {
+      unit.attempts.put(work.delivery(), runner.begin(unit.line, work));
     }
     try {
       if (!surroundings.mayStart()) {
         unit.attempts.values().forEach(runner::abandon);
         return List.of();
       }
-      return runUnit(unit);
+      return commit(unit);
     } finally {
       runner.running().removeAll(unit.attempts.values()); // last, as for a plain attempt
     }
   }
 
-  private List<Work> runUnit(Unit unit) {
+  private List<Work> commit(Unit unit) {
     try {
       Set<Delivery> done = store.run(unit.group.stream().map(Work::delivery).toList(), unit);
       release(unit);
@@ -282,6 +291,9 @@ final class TransactionalRunner {
         runner.running().remove(attempt);
       }
     }
+    for (Work next = unit.rest.poll(); next != null; next = unit.rest.poll()) {
+      surroundings.notStarted(next);
+    }
   }
 
   private void release(Unit unit) {
@@ -289,7 +301,8 @@ final class TransactionalRunner {
       attempt.leave();
       timeouts.forget(attempt);
       attempt.using(null);
-      if (attempt.state() == Attempt.State.TIMED_OUT) {
+      // From here on a timeout is too late to take the slot, which nobody would give back.
+      if (!attempt.end(Attempt.State.ENDED) && attempt.state() == Attempt.State.TIMED_OUT) {
         unit.line.slotFreed();
       }
     }

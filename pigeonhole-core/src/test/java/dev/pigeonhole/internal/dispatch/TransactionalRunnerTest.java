@@ -1,0 +1,219 @@
+package dev.pigeonhole.internal.dispatch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.HandlerKey;
+import dev.pigeonhole.TransactionalHandler;
+import dev.pigeonhole.internal.registry.Backoff;
+import dev.pigeonhole.internal.registry.BoundHandler;
+import dev.pigeonhole.internal.registry.HandlerSpec;
+import dev.pigeonhole.internal.registry.Hashes;
+import dev.pigeonhole.internal.registry.Payloads;
+import dev.pigeonhole.internal.registry.TypeSpec;
+import dev.pigeonhole.store.Deliveries;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.Settlement;
+import dev.pigeonhole.store.StoredMessage;
+import dev.pigeonhole.store.Transactions;
+import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Handlers that do not return, with a store that is only pretended. */
+class TransactionalRunnerTest {
+  private static final String TEXT = "text/plain;charset=utf-8";
+
+  private final ExecutorService workers = Executors.newCachedThreadPool();
+  private final ScheduledThreadPoolExecutor timer = new ScheduledThreadPoolExecutor(1);
+  private final CountDownLatch end = new CountDownLatch(1);
+  private final BlockingQueue<String> news = new LinkedBlockingQueue<>();
+  private final Settler settler = new Settler(nothing(Deliveries.class), 100, results -> {});
+
+  @AfterEach
+  void stop() {
+    end.countDown();
+    workers.shutdownNow();
+    timer.shutdownNow();
+  }
+
+  private static <T> T nothing(Class<T> type) {
+    return type.cast(
+        Proxy.newProxyInstance(
+            type.getClassLoader(),
+            new Class<?>[] {type},
+            (self, method, args) -> method.getReturnType() == Set.class ? Set.of() : null));
+  }
+
+  private final class Around implements Runner.Surroundings {
+    @Override
+    public boolean mayStart() {
+      return true;
+    }
+
+    @Override
+    public void begun(Delivery delivery) {}
+
+    @Override
+    public void notStarted(Work work) {
+      news.add("not started " + work.delivery().seq());
+    }
+
+    @Override
+    public void completedInTransaction(Settlement settlement) {
+      news.add("completed " + settlement.delivery().seq());
+    }
+
+    @Override
+    public void notOurs(Delivery delivery) {
+      news.add("not ours " + delivery.seq());
+    }
+
+    @Override
+    public void askWhetherFree(Delivery delivery, Consumer<Boolean> answer) {
+      answer.accept(true);
+    }
+
+    @Override
+    public void fatal(Throwable error) {}
+  }
+
+  private HandlerLine line(TransactionalHandler<Object> handler, int slots, int shared) {
+    BoundHandler bound =
+        new BoundHandler(
+            new HandlerSpec(
+                HandlerKey.of("h"),
+                null,
+                handler,
+                null,
+                Duration.ofMillis(50),
+                null,
+                shared,
+                false),
+            new TypeSpec(String.class, "t", List.of(), null, null, List.of()),
+            List.of(new HandlerId("h", 1, 1)));
+    Transactions store =
+        (deliveries, work) -> {
+          for (Delivery each : deliveries) {
+            try {
+              work.run(each, nothing(Connection.class));
+            } catch (Exception e) {
+              throw new Transactions.WorkFailedException(each, e);
+            }
+          }
+          return Set.copyOf(deliveries);
+        };
+    Events events = new Events("inbox", List.of());
+    Runner runner =
+        new Runner(
+            Payloads.using(null),
+            store,
+            new Endings(settler, events, Backoff.DEFAULTS, InstantSource.system()),
+            new Timeouts(timer, true),
+            events,
+            () -> false,
+            new Around());
+    return new HandlerLine(bound, slots, 100, workers, () -> false, runner::run);
+  }
+
+  private static Work work(long seq, String text) {
+    byte[] content = text.getBytes(StandardCharsets.UTF_8);
+    return new Work(
+        Rows.row(seq),
+        new StoredMessage(
+            seq,
+            "s",
+            "m" + seq,
+            "t",
+            "c",
+            "local",
+            null,
+            content,
+            TEXT,
+            new byte[0],
+            Hashes.content(TEXT, content),
+            null,
+            Instant.EPOCH),
+        null,
+        1);
+  }
+
+  private void hang() {
+    while (end.getCount() > 0) {
+      try {
+        end.await();
+      } catch (InterruptedException e) {
+        // ignores what it is told
+      }
+    }
+  }
+
+  @Test
+  void whatStandsBehindAHandlerThatHangsIsGivenBack() throws Exception {
+    HandlerLine line =
+        line(
+            (payload, tx) -> {
+              if (payload.equals("fails")) {
+                throw new IllegalStateException("so the group is run one by one");
+              }
+              if (payload.equals("hangs")) {
+                hang();
+              }
+            },
+            1,
+            10);
+    line.enqueue(work(1, "fails"));
+    line.enqueue(work(2, "hangs"));
+    line.enqueue(work(3, "waits"));
+    line.enqueue(work(4, "waits"));
+    line.wakeWorkers();
+
+    assertThat(news.poll(30, TimeUnit.SECONDS)).isEqualTo("not started 3");
+    assertThat(news.poll(30, TimeUnit.SECONDS)).isEqualTo("not started 4");
+  }
+
+  @Test
+  void aStuckTransactionGetsNoSpareSlot() throws Exception {
+    BlockingQueue<Object> began = new LinkedBlockingQueue<>();
+    HandlerLine line =
+        line(
+            (payload, tx) -> {
+              began.add(payload);
+              hang();
+            },
+            1,
+            1);
+    line.enqueue(work(1, "first"));
+    line.enqueue(work(2, "second"));
+    line.wakeWorkers();
+    assertThat(began.poll(30, TimeUnit.SECONDS)).isEqualTo("first");
+    while (!settlerHasNews()) {
+      Thread.onSpinWait(); // until its time is up and its failure is known
+    }
+    line.wakeWorkers();
+    assertThat(line.resting()).as("stuck ones apart").isTrue();
+    assertThat(began).isEmpty();
+
+    end.countDown();
+    assertThat(began.poll(30, TimeUnit.SECONDS)).isEqualTo("second");
+  }
+
+  private boolean settlerHasNews() {
+    return !settler.idle();
+  }
+}
