@@ -1,5 +1,6 @@
 package dev.pigeonhole.internal.dispatch;
 
+import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Settlement;
@@ -45,9 +46,10 @@ final class Settler {
   private final Consumer<List<Settled>> settled;
   private final LinkedBlockingQueue<Entry> queue = new LinkedBlockingQueue<>();
   private final AtomicInteger unwritten = new AtomicInteger();
-  // Only the settling thread touches these two.
+  // Only the settling thread touches these three.
   private List<Entry> batch = new ArrayList<>();
   private long pauseMillis;
+  private int failedInARow;
 
   Settler(Deliveries store, int batchSize, Consumer<List<Settled>> settled) {
     this.store = store;
@@ -93,21 +95,33 @@ final class Settler {
       write(batch);
       batch = new ArrayList<>();
       pauseMillis = 0;
+      failedInARow = 0;
     } catch (StoreException e) {
-      if (e.kind() == StoreException.Kind.PERMANENT) {
-        writeOneByOne(e);
-        return;
+      failedInARow++;
+      if (!mayBeOneRow(e)) {
+        throw e;
       }
-      throw e;
+      writeOneByOne(e);
     }
   }
 
+  /** A row that the database will not take, or that somebody keeps locked. */
+  private boolean mayBeOneRow(StoreException e) {
+    return !concernsAll(e)
+        && (e.kind() == StoreException.Kind.PERMANENT
+            || (e.kind() == StoreException.Kind.TRANSIENT && failedInARow > 1 && batch.size() > 1));
+  }
+
+  private static boolean concernsAll(StoreException e) {
+    return e.code() == ErrorCode.DATABASE_UNREACHABLE || e.code() == ErrorCode.DATABASE_PRIVILEGE;
+  }
+
   /**
-   * One row that the database will never take must not keep the others. What the store cannot take
+   * One row that the database will not take must not keep the others. What the store cannot take
    * now stays in the batch, and so does everything behind it when something else goes wrong.
    */
   private void writeOneByOne(StoreException why) {
-    LOG.warn("Settling {} deliveries failed for good; trying them one by one", batch.size(), why);
+    LOG.warn("Settling {} deliveries failed; trying them one by one", batch.size(), why);
     List<Entry> kept = new ArrayList<>();
     Deque<Entry> rest = new ArrayDeque<>(batch);
     try {
@@ -128,6 +142,9 @@ final class Settler {
     try {
       write(List.of(entry));
     } catch (StoreException e) {
+      if (concernsAll(e)) {
+        throw e;
+      }
       if (e.kind() != StoreException.Kind.PERMANENT) {
         LOG.debug("Delivery {} will be settled later", entry.settlement, e);
         return false;
@@ -163,7 +180,7 @@ final class Settler {
       if (e.kind() == StoreException.Kind.UNKNOWN) {
         doubt(entries);
       }
-      if (e.kind() != StoreException.Kind.PERMANENT) {
+      if (concernsAll(e) || e.kind() != StoreException.Kind.PERMANENT) {
         pauseMillis = Math.min(MAX_PAUSE_MILLIS, Math.max(50, pauseMillis * 2));
       }
       throw e;

@@ -120,6 +120,36 @@ class SettlerTest {
   }
 
   @Test
+  void aRowThatSomebodyKeepsLockedKeepsNobodyElse() {
+    add(1, 2, 3);
+    fault = seqs -> seqs.contains(2L) ? storeFault(StoreException.Kind.TRANSIENT) : null;
+    assertThatThrownBy(settler::flushAll).isInstanceOf(StoreException.class); // it may pass
+    assertThatThrownBy(settler::flushAll).isInstanceOf(StoreException.class); // 2 is left, alone
+
+    assertThat(written).containsExactlyInAnyOrder(1L, 3L);
+    assertThat(settler.idle()).isFalse();
+    fault = seqs -> null;
+    settler.flushAll();
+    assertThat(written).containsExactlyInAnyOrder(1L, 2L, 3L);
+    assertThat(settled).noneMatch(Settled::refused);
+  }
+
+  @Test
+  void anOutcomeIsKeptWhileARightIsMissing() {
+    add(1, 2);
+    fault =
+        seqs ->
+            new StoreException(
+                StoreException.Kind.PERMANENT, ErrorCode.DATABASE_PRIVILEGE, "denied", null);
+    assertThatThrownBy(settler::flushAll).isInstanceOf(StoreException.class);
+    assertThat(settled).isEmpty();
+
+    fault = seqs -> null;
+    settler.flushAll();
+    assertThat(written).containsExactlyInAnyOrder(1L, 2L);
+  }
+
+  @Test
   void aRefusalOfOurOwnFirstTryIsNoRefusalAlsoOneByOne() {
     add(1, 2);
     Set<Long> doubted = new HashSet<>();
