@@ -35,6 +35,9 @@ final class OrderedKeys {
   private static final int MAX_WAITING_PER_CAPACITY = 20;
   private static final int AHEAD_AT_ONCE = 100;
 
+  /** Of each key, however crowded its handler is by others: else it would go on with the sweeps. */
+  private static final int ALWAYS_KEPT = 4;
+
   /** What the dispatcher does with a row when its key says so. */
   interface Rows {
     HandlerLine line(Cell cell);
@@ -204,7 +207,7 @@ final class OrderedKeys {
 
   /** Forgets the last ones of a key while there are too many; a sweep or a due read finds them. */
   private void trim(HandlerLine line, KeyLine key) {
-    while (line.waitingInKeys > most(line) && key.members.size() > 1) {
+    while (line.waitingInKeys > most(line) && key.members.size() > ALWAYS_KEPT) {
       KeyLine.Member last = key.members.lastEntry().getValue();
       if (!last.runnable() || (key.running != null && key.running.seq() == last.row().seq())) {
         return;
@@ -232,6 +235,9 @@ final class OrderedKeys {
       rows.admit(next);
     } else if (key.members.isEmpty() && key.running == null) {
       line.keys.remove(hash);
+      if (key.full) {
+        rows.sweepSoon(); // nobody else remembers that there is more
+      }
     }
   }
 
@@ -252,13 +258,16 @@ final class OrderedKeys {
       return;
     }
     AheadRead ahead = ahead(List.copyOf(waiting.keySet()));
-    Set<Long> stillThere = new HashSet<>();
-    ahead.open().forEach(row -> stillThere.add(row.seq()));
+    Map<Cell, Set<Long>> stillThere = new HashMap<>();
+    for (Delivery row : ahead.open()) {
+      stillThere.computeIfAbsent(row.cell(), cell -> new HashSet<>()).add(row.seq());
+    }
     waiting.forEach(
         (question, key) -> {
+          Set<Long> there = stillThere.getOrDefault(question.cell(), Set.of());
           key.members
               .values()
-              .removeIf(each -> !each.runnable() && !stillThere.contains(each.row().seq()));
+              .removeIf(each -> !each.runnable() && !there.contains(each.row().seq()));
           advance(rows.line(question.cell()), question.keyHash(), key);
         });
   }

@@ -57,6 +57,7 @@ final class Reads {
   private long nextSweep;
   private long nextDue;
   private long nextDuePoll;
+  private long sweepTook;
   private long noDueBefore;
   private long duePause;
 
@@ -111,7 +112,7 @@ final class Reads {
 
   /** A row behind the cursor is wanted again, which only a sweep finds. */
   void sweepSoon() {
-    long at = System.nanoTime() + LOOK_BACK;
+    long at = System.nanoTime() + Math.max(LOOK_BACK, 20 * sweepTook);
     if (at - nextSweep < 0) {
       nextSweep = at;
     }
@@ -317,7 +318,8 @@ final class Reads {
       add(rows, found);
       ranges = unfinished(ranges, rows);
     }
-    nextSweep = now + Math.max(SWEEP, 20 * (System.nanoTime() - began));
+    sweepTook = System.nanoTime() - began;
+    nextSweep = now + Math.max(SWEEP, 20 * sweepTook);
   }
 
   /** A range that came back full goes on behind its last row. */

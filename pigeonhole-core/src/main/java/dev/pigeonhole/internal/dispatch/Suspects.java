@@ -83,6 +83,7 @@ final class Suspects {
     }
     alone = waiting.remove(ThreadLocalRandom.current().nextInt(waiting.size()));
     aloneSince = nanos.getAsLong();
+    quietSince = 0;
     return alone;
   }
 

@@ -240,4 +240,23 @@ class OrderedKeysTest {
 
     assertThat(rows.admitted).containsExactly(1L, 5_000L);
   }
+
+  @Test
+  void aKeyBesideAFullOneGoesOnWithoutASweep() {
+    Delivery[] hot =
+        LongStream.rangeClosed(1, 2 * MOST).mapToObj(seq -> row(seq, 7)).toArray(Delivery[]::new);
+    store(hot);
+    read(hot);
+    Delivery[] others =
+        LongStream.rangeClosed(5_000, 5_009).mapToObj(seq -> row(seq, 8)).toArray(Delivery[]::new);
+    store(others);
+    read(others);
+    int sweeps = rows.sweeps;
+    for (int i = 0; i < 4; i++) {
+      end(others[i], new Outcome.Completed());
+    }
+
+    assertThat(rows.admitted).contains(5_000L, 5_001L, 5_002L, 5_003L);
+    assertThat(rows.sweeps).as("for those that were left out").isGreaterThan(sweeps);
+  }
 }
