@@ -15,6 +15,7 @@ import dev.pigeonhole.Message;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.store.NodeRow;
 import dev.pigeonhole.transport.Acceptor;
 import dev.pigeonhole.transport.MessageSource;
 import java.time.Duration;
@@ -292,6 +293,40 @@ class SourceBehaviourTest {
     broken.broken = false;
     running = inbox.start();
     assertThat(running.healthy()).isTrue();
+  }
+
+  @Test
+  void anInboxStopsProperlyWhateverItsSourcesThrow() {
+    MessageSource torn =
+        new MessageSource() {
+          @Override
+          public String name() {
+            return "torn";
+          }
+
+          @Override
+          public void start(Acceptor acceptor) {}
+
+          @Override
+          public void pause(String reason) {}
+
+          @Override
+          public void resume() {}
+
+          @Override
+          public void stop(Duration patience) {
+            throw new NoClassDefFoundError("gone already");
+          }
+        };
+    Channel channel = Channel.named("c").on(String.class).handle("h", text -> {}).build();
+    Inbox inbox = start(builder(channel, torn, tap));
+    running.close();
+
+    assertThat(tap.told).containsExactly("start", "stop");
+    assertThat(store.nodes().nodes()).noneMatch(NodeRow::alive);
+    assertThat(Thread.getAllStackTraces().keySet())
+        .extracting(Thread::getName)
+        .noneMatch(name -> name.startsWith("pigeonhole-" + inbox.name() + "-beat"));
   }
 
   @Test

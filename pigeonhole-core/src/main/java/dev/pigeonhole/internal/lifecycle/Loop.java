@@ -96,11 +96,21 @@ final class Loop {
       } catch (InterruptedException e) {
         // Nobody has a reason to interrupt our own threads; go on unless we were told to stop.
       } catch (OutOfMemoryError e) {
-        fatal.accept(e);
+        tellFatal(e);
         pause(restartDelay);
+        recover();
       } catch (Throwable e) {
         restart(e);
       }
+    }
+  }
+
+  /** Where there is no memory for another thread there may be none for whoever is to stop us. */
+  private void tellFatal(OutOfMemoryError error) {
+    try {
+      fatal.accept(error);
+    } catch (Throwable e) {
+      LOG.error("The {} of inbox {} could not stop the node", role, events.inbox(), e);
     }
   }
 

@@ -3,7 +3,6 @@ package dev.pigeonhole.internal.lifecycle;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.internal.dispatch.Engine;
 import dev.pigeonhole.internal.dispatch.Events;
-import dev.pigeonhole.store.StoreException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -94,7 +93,9 @@ final class RunningEngine implements RunningInbox {
       sources.start(stopGrace);
       backlog.start();
     } catch (RuntimeException | Error e) {
-      close(); // handlers may be running by now
+      if (stopping.compareAndSet(false, true)) { // else a fatal error is stopping it already
+        stop(); // handlers may be running by now
+      }
       throw e;
     }
     LOG.info("Inbox {} is running", events.inbox());
@@ -132,14 +133,17 @@ final class RunningEngine implements RunningInbox {
 
   @Override
   public void close() {
-    if (!stopping.compareAndSet(false, true)) {
+    if (stopping.compareAndSet(false, true)) {
+      stop();
+    } else {
       awaitQuietly();
-      return;
     }
+  }
+
+  private void stop() {
     LOG.info("Inbox {} is stopping", events.inbox());
     try {
       ending.countDown();
-      backlog.stop();
       sources.stop(stopGrace);
       engine.beginStop();
       tryTell(engine::sayStopping);
@@ -149,11 +153,12 @@ final class RunningEngine implements RunningInbox {
         awaitWhile(engine::attemptsRunning, Duration.ofSeconds(1));
       }
       awaitWhile(engine::settlesWaiting, stopGrace.plusSeconds(1));
+    } finally {
+      backlog.stop();
       reader.stop();
       settler.stop();
       beat.stop(); // a beat behind the last word would take the node's connection again
       tryTell(engine::sayStopped);
-    } finally {
       timer.shutdownNow();
       if (ownWorkers != null) {
         ownWorkers.shutdown();
@@ -168,7 +173,7 @@ final class RunningEngine implements RunningInbox {
   private void tryTell(Runnable word) {
     try {
       word.run();
-    } catch (StoreException e) {
+    } catch (RuntimeException | Error e) {
       LOG.warn("Inbox {} could not tell the store that it stops", events.inbox(), e);
     }
   }

@@ -59,7 +59,7 @@ final class Sources {
     for (Feed feed : started) {
       try {
         action.accept(feed.source());
-      } catch (RuntimeException e) {
+      } catch (Throwable e) { // such as classes that are gone while the application stops
         LOG.error("Source {} could not be {}", feed.source().name(), what, e);
       }
     }
