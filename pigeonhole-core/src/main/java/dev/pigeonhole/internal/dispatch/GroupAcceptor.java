@@ -7,7 +7,6 @@ import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.StoreException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Deque;
 import java.util.Iterator;
 import java.util.List;
@@ -29,13 +28,14 @@ public final class GroupAcceptor {
     // Written by the leader, read by the owner: both while holding the lock.
     @Nullable List<AcceptResult> results;
     @Nullable RuntimeException failure;
+    boolean alone; // no answer: its owner asks again by itself
 
     Pending(List<NewMessage> batch) {
       this.batch = batch;
     }
 
     boolean done() {
-      return results != null || failure != null;
+      return results != null || failure != null || alone;
     }
   }
 
@@ -72,7 +72,9 @@ public final class GroupAcceptor {
     if (mine.failure != null) {
       throw mine.failure;
     }
-    return mine.results == null ? List.of() : withoutBusy(mine.batch, mine.results);
+    return mine.results == null
+        ? acceptor.accept(mine.batch)
+        : withoutBusy(mine.batch, mine.results);
   }
 
   /** Asks again, alone, for what the group had no answer to. */
@@ -121,15 +123,19 @@ public final class GroupAcceptor {
 
   private List<Pending> nextGroup() {
     List<Pending> group = new ArrayList<>();
-    int size = 0;
     queueing.lock();
     try {
-      Pending next = queue.peekFirst();
-      while (next != null && size + next.batch.size() <= groupSize) {
-        queue.removeFirst();
-        group.add(next);
+      int size = 0;
+      for (Pending next : queue) {
         size += next.batch.size();
-        next = queue.peekFirst();
+        if (size > groupSize) {
+          break;
+        }
+        group.add(next);
+      }
+      // Only now, and without another allocation: who is taken out must be in the group.
+      for (int i = group.size(); i > 0; i--) {
+        queue.removeFirst();
       }
     } finally {
       queueing.unlock();
@@ -138,9 +144,11 @@ public final class GroupAcceptor {
   }
 
   private void commit(List<Pending> group) {
-    List<NewMessage> all = new ArrayList<>();
-    group.forEach(pending -> all.addAll(pending.batch));
     try {
+      List<NewMessage> all = new ArrayList<>();
+      for (Pending pending : group) {
+        all.addAll(pending.batch);
+      }
       List<AcceptResult> results = acceptor.acceptTogether(all);
       int from = 0;
       for (Pending pending : group) {
@@ -150,21 +158,23 @@ public final class GroupAcceptor {
       }
     } catch (RuntimeException e) {
       if (group.size() == 1 || isOutage(e)) {
-        group.forEach(pending -> pending.failure = e); // it would not go better one by one
-      } else {
-        group.forEach(GroupAcceptor::leaveAlone);
+        for (Pending pending : group) {
+          pending.failure = e; // it would not go better one by one
+        }
       }
     } catch (Error e) {
-      group.forEach(GroupAcceptor::leaveAlone);
+      // Whoever caused it meets it again alone; the others go on.
+    } finally {
+      for (Pending pending : group) {
+        pending.alone = !pending.done(); // nobody knows whose fault it was
+      }
     }
   }
 
+  /** What an interrupt of the leader breaks is no outage for the others. */
   private static boolean isOutage(RuntimeException e) {
-    return e instanceof StoreException failed && failed.kind() != StoreException.Kind.PERMANENT;
-  }
-
-  /** Nobody knows whose fault it was: let each try for himself. */
-  private static void leaveAlone(Pending pending) {
-    pending.results = Collections.nCopies(pending.batch.size(), new AcceptResult.Busy());
+    return e instanceof StoreException failed
+        && failed.kind() != StoreException.Kind.PERMANENT
+        && !Thread.currentThread().isInterrupted();
   }
 }

@@ -10,6 +10,7 @@ import dev.pigeonhole.store.Acceptor;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.StoreException;
 import java.sql.Connection;
+import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -274,5 +275,36 @@ class GroupAcceptorTest {
       each.get(20, TimeUnit.SECONDS);
     }
     assertThat(store.commits).allMatch(size -> size <= GROUP);
+  }
+
+  @Test
+  void anErrorWhileAGroupIsPutTogetherStopsNobody() {
+    store.firstMayEnd.countDown();
+    List<NewMessage> broken =
+        new AbstractList<>() {
+          private boolean thrown;
+
+          @Override
+          public NewMessage get(int index) {
+            return message(1);
+          }
+
+          @Override
+          public int size() {
+            return 1;
+          }
+
+          @Override
+          public Object[] toArray() {
+            if (!thrown) {
+              thrown = true;
+              throw new StackOverflowError();
+            }
+            return new Object[] {message(1)};
+          }
+        };
+
+    assertThat(acceptor.accept(broken)).isEqualTo(answers(1, 1));
+    assertThat(acceptor.accept(batch(2, 1))).isEqualTo(answers(2, 1));
   }
 }
