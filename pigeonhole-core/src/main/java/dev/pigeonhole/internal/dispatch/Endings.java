@@ -67,6 +67,10 @@ final class Endings {
 
   /** Poisons the delivery or has it tried again, as its handler's policy says. */
   void failed(Attempt attempt, Throwable thrown) {
+    if (gaveWay(attempt, thrown)) {
+      released(attempt);
+      return;
+    }
     Delivery delivery = attempt.work.delivery();
     try {
       Instant now = clock.instant();
@@ -85,12 +89,25 @@ final class Endings {
     settler.add(new Settlement(delivery, new Outcome.LaterUncounted(AFTER_STORE_ERROR)), null);
   }
 
-  /** The attempt was cut by a shutdown. */
+  /** The attempt was cut by a shutdown, or gave way to it. */
   void released(Attempt attempt) {
     Delivery delivery = attempt.work.delivery();
     int releases = delivery.releases() + 1;
     settler.add(
         new Settlement(delivery, new Outcome.Released()), () -> tellReleased(attempt, releases));
+  }
+
+  /**
+   * Whether the handler threw because it was asked to stop. Nobody can tell from what it threw, so
+   * whatever comes after the request does; except what speaks of the message itself, and what comes
+   * of a timeout, which asks too.
+   */
+  private static boolean gaveWay(Attempt attempt, Throwable thrown) {
+    return attempt.stopRequested()
+        && attempt.state() != Attempt.State.TIMED_OUT
+        && !(thrown instanceof PoisonException)
+        && !(thrown instanceof RetryLaterException)
+        && !(thrown instanceof CodecException && !attempt.decoded());
   }
 
   /** A handler that reads other things fails like any other: this message could be read. */
