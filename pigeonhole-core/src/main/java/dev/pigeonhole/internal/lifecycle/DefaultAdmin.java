@@ -46,20 +46,16 @@ final class DefaultAdmin implements InboxAdmin {
   @Override
   public Optional<DeliveryView> find(String source, String id, String handler) {
     return id(handler)
-        .flatMap(
-            key ->
-                store
-                    .admin()
-                    .find(source, id, key.family())
-                    .map(view -> isHeld(view, key.family()) ? view.as(DeliveryState.HELD) : view));
+        .flatMap(key -> store.admin().find(source, id, key.family()))
+        .map(view -> isHeld(view) ? view.as(DeliveryState.HELD) : view);
   }
 
   /** Held is nobody's column: it follows from who lives and what they know. */
-  private boolean isHeld(DeliveryView view, int family) {
+  private boolean isHeld(DeliveryView view) {
     if (view.state() != DeliveryState.PENDING && view.state() != DeliveryState.SCHEDULED) {
       return false;
     }
-    return !knownToTheLiving().test(family);
+    return id(view.handler()).filter(key -> !knownToTheLiving().test(key.family())).isPresent();
   }
 
   /** Where nobody lives nobody says that a key is unknown. */
