@@ -216,7 +216,7 @@ final class JdbcAdmin implements AdminQueries {
         row.getInt(5),
         row.getInt(6),
         stored.receivedAt(),
-        Optional.ofNullable(due),
+        state == DeliveryState.SCHEDULED ? Optional.ofNullable(due) : Optional.empty(),
         Optional.ofNullable(session.dialect.read(row, 3)),
         Optional.ofNullable(failures.get(List.of(stored.seq(), row.getLong(8)))));
   }
