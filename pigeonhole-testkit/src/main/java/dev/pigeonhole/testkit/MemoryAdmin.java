@@ -110,7 +110,9 @@ final class MemoryAdmin implements AdminQueries {
             Tables.PoisonRow poison = tables.poison.remove(new Tables.RowKey(message.seq(), each));
             if (poison != null) {
               reopen(poison.delivery());
-              tables.audit.add(new Tables.AuditRow("retry", message.ref(), each, actor, reason));
+              tables.audit.add(
+                  new Tables.AuditRow(
+                      "retry", message.ref(), key(poison.delivery()), actor, reason));
               return true;
             }
           }
@@ -176,10 +178,9 @@ final class MemoryAdmin implements AdminQueries {
       DeliveryState state,
       @Nullable Instant due,
       @Nullable Instant ended) {
-    HandlerId handler = tables.handlers.byKeyId(delivery.keyId());
     return new DeliveryView(
         message.ref(),
-        handler == null ? "" : handler.key(),
+        key(delivery),
         state,
         delivery.failures(),
         delivery.crashes(),
@@ -188,6 +189,11 @@ final class MemoryAdmin implements AdminQueries {
         state == DeliveryState.SCHEDULED ? Optional.ofNullable(due) : Optional.empty(),
         Optional.ofNullable(ended),
         tables.lastFailure(Tables.RowKey.of(delivery)));
+  }
+
+  private String key(Delivery delivery) {
+    HandlerId handler = tables.handlers.byKeyId(delivery.keyId());
+    return handler == null ? "" : handler.key();
   }
 
   private MessageRow message(Tables.PoisonRow poison) {

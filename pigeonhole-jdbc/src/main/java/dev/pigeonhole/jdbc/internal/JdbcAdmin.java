@@ -104,6 +104,8 @@ final class JdbcAdmin implements AdminQueries {
                         WHERE p.handler = l.handler AND p.key_hash = l.key_hash AND p.seq < l.seq)
       """;
 
+  private static final String KEY = "SELECT handler_key FROM {handler} WHERE key_id = ?";
+
   private static final String AUDIT =
       "INSERT INTO {audit} (done_at, actor, action, reason, subject) VALUES ({now}, ?, ?, ?, ?)";
 
@@ -303,14 +305,10 @@ final class JdbcAdmin implements AdminQueries {
       session.update(
           RELEASE_BLOCKED, params -> params.add(head.handler()).add(keyHash.longValue()).add(seq));
     }
-    session.update(
-        AUDIT,
-        params ->
-            params
-                .add(actor)
-                .add("retry")
-                .add(reason)
-                .add(new MessageRef(source, id) + " for handler " + head.handler()));
+    String key =
+        session.one(KEY, params -> params.add(head.keyId()), row -> row.getString(1)).orElse("");
+    String subject = "%s for handler '%s'".formatted(new MessageRef(source, id), key);
+    session.update(AUDIT, params -> params.add(actor).add("retry").add(reason).add(subject));
     CrashPoints.reach("retry.before-commit");
     return true;
   }
