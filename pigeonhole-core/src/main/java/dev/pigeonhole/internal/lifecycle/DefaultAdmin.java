@@ -44,7 +44,7 @@ final class DefaultAdmin implements InboxAdmin {
       }
     }
     return store.admin().counts().stream()
-        .map(each -> held.contains(each.handler()) ? each.allHeld() : each)
+        .map(each -> held.contains(each.handler()) ? allHeld(each) : each)
         .toList();
   }
 
@@ -53,7 +53,7 @@ final class DefaultAdmin implements InboxAdmin {
     return store
         .admin()
         .find(source, id, id(handler).family())
-        .map(view -> isHeld(view) ? view.as(DeliveryState.HELD) : view);
+        .map(view -> isHeld(view) ? held(view) : view);
   }
 
   /** Held is nobody's column: it follows from who lives and what they know. */
@@ -62,6 +62,31 @@ final class DefaultAdmin implements InboxAdmin {
       return false;
     }
     return !knownToTheLiving().test(id(view.handler()).family());
+  }
+
+  private static DeliveryView held(DeliveryView view) {
+    return new DeliveryView(
+        view.message(),
+        view.handler(),
+        DeliveryState.HELD,
+        view.failures(),
+        view.crashes(),
+        view.releases(),
+        view.receivedAt(),
+        view.due(),
+        view.ended(),
+        view.lastFailure());
+  }
+
+  private static HandlerCounts allHeld(HandlerCounts counts) {
+    return new HandlerCounts(
+        counts.handler(),
+        0,
+        0,
+        counts.pending() + counts.scheduled() + counts.held(),
+        counts.blocked(),
+        counts.completed(),
+        counts.poisoned());
   }
 
   /** Where nobody lives nobody says that a key is unknown. */
