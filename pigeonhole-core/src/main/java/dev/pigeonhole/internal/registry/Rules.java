@@ -23,7 +23,7 @@ public final class Rules {
   private final List<Problem> problems = new ArrayList<>();
   private final Map<String, Place> keys = new HashMap<>();
   private final Map<String, Place> foldedKeys = new HashMap<>();
-  private final Map<String, String> channels = new HashMap<>();
+  private final Set<String> channels = new HashSet<>();
   private final Map<String, Class<?>> typeNames = new HashMap<>();
 
   public List<Problem> problems() {
@@ -40,18 +40,11 @@ public final class Rules {
 
   private void check(String inbox, ChannelSpec channel, boolean transactions) {
     name("channel", channel.name());
-    String earlier = channels.put(inbox + "\n" + channel.name(), inbox);
-    if (earlier != null) {
+    if (!channels.add(inbox + "\n" + channel.name())) {
       add(
           ErrorCode.CHANNEL_TWICE,
           "Channel '%s' is added twice to '%s'. Put all its types into one channel, or rename one."
               .formatted(channel.name(), inbox));
-    }
-    if (channel.types().isEmpty()) {
-      add(
-          ErrorCode.NOTHING_CONFIGURED,
-          "Channel '%s' has no message type. Add one with .on(Type.class)."
-              .formatted(channel.name()));
     }
     Set<Class<?>> types = new HashSet<>();
     for (TypeSpec type : channel.types()) {
@@ -110,8 +103,8 @@ public final class Rules {
       if (earlier != null && earlier != type.type()) {
         add(
             ErrorCode.TYPE_NAME_TAKEN,
-            ("The type name '%s' stands for %s and for %s. Messages are stored under it, so give one"
-                    + " of the two its own with .named(\"…\").")
+            ("The type name '%s' stands for %s and for %s. Messages are stored under it, so give"
+                 + " one of the two its own with .named(\"…\").")
                 .formatted(Names.shown(name), earlier.getName(), type.type().getName()));
       }
     }
@@ -208,8 +201,8 @@ public final class Rules {
     if (channel.direct() && (handler.retry() != null || timeout != null || atMost != null)) {
       add(
           ErrorCode.OPTION_NOT_APPLICABLE,
-          ("Handler '%s' of %s has retrying, within or atMost, which need an inbox: it runs once, on"
-                  + " the publisher's thread. Leave them out, or move it to a stored channel.")
+          ("Handler '%s' of %s has retrying, within or atMost, which need an inbox: it runs once,"
+               + " on the publisher's thread. Leave them out, or move it to a stored channel.")
               .formatted(key, where));
     }
   }
