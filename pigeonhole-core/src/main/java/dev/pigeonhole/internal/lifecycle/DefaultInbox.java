@@ -33,7 +33,6 @@ import dev.pigeonhole.store.StoreSettings;
 import dev.pigeonhole.store.StoredMessage;
 import java.lang.management.ManagementFactory;
 import java.sql.Connection;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -283,36 +282,11 @@ public final class DefaultInbox implements Inbox {
     if (engine == null || handlers.isEmpty()) {
       return;
     }
-    Instant now = store.clock().instant();
-    StoredMessage stored =
-        new StoredMessage(
-            seq,
-            message.source(),
-            message.id(),
-            message.type(),
-            message.channel(),
-            message.transport(),
-            message.orderingKey(),
-            message.content(),
-            message.contentType(),
-            message.headers(),
-            message.contentHash(),
-            message.occurredAt(),
-            now);
+    StoredMessage stored = message.stored(seq, store.clock().instant());
+    boolean late = message.notBefore() != null;
     for (HandlerId handler : handlers) {
       Cell cell = new Cell(message.lane(), handler.family());
-      Delivery row =
-          new Delivery(
-              cell,
-              seq,
-              0,
-              handler.keyId(),
-              0,
-              0,
-              0,
-              message.keyHash(),
-              0,
-              message.notBefore() != null);
+      Delivery row = Delivery.fresh(cell, seq, handler.keyId(), message.keyHash()).inLater(late);
       handOvers.add(new HandOver(row, stored));
     }
   }
