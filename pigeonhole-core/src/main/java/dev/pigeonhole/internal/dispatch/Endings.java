@@ -8,6 +8,7 @@ import dev.pigeonhole.codec.CodecException;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.registry.Backoff;
 import dev.pigeonhole.internal.registry.Names;
+import dev.pigeonhole.internal.registry.Spans;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Settlement;
@@ -28,7 +29,6 @@ import org.slf4j.LoggerFactory;
 final class Endings {
   private static final Logger LOG = LoggerFactory.getLogger(Endings.class);
   private static final Duration AFTER_STORE_ERROR = Duration.ofMillis(500);
-  private static final Duration LONGEST_WAIT = Duration.ofDays(3653);
 
   private final Settler settler;
   private final Events events;
@@ -151,7 +151,7 @@ final class Endings {
     if (asked.isNegative()) {
       return Duration.ZERO;
     }
-    return asked.compareTo(LONGEST_WAIT) > 0 ? LONGEST_WAIT : asked;
+    return asked.compareTo(Spans.LONGEST_WAIT) > 0 ? Spans.LONGEST_WAIT : asked;
   }
 
   /** Seeded policies give the same waits for the same delivery, whichever thread asks first. */
