@@ -20,7 +20,6 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -66,12 +65,7 @@ final class Dispatcher {
   private final Suspects suspects = new Suspects(this::nothingRuns, this::goOn, System::nanoTime);
   private final LinkedBlockingQueue<Runnable> mail = new LinkedBlockingQueue<>();
 
-  private final Map<Cell, CellState> cells = new LinkedHashMap<>();
-
-  /** Where each open row was counted: a cell can be lost and taken anew while a row still runs. */
-  private final Map<Delivery, CellState> homes = new HashMap<>();
-
-  private final Set<CellState> probationOver = new HashSet<>();
+  private final OwnedCells cells = new OwnedCells();
 
   /** Rows that a slot has begun and whose end is not written yet. */
   private final Set<Delivery> begun = ConcurrentHashMap.newKeySet();
@@ -80,10 +74,6 @@ final class Dispatcher {
   private final Set<Delivery> handed = new HashSet<>();
 
   private volatile boolean stopped;
-
-  // Copies for the node's thread.
-  private volatile Set<Cell> owned = Set.of();
-  private volatile Set<Cell> leaving = Set.of();
 
   Dispatcher(
       Deliveries store,
@@ -103,7 +93,7 @@ final class Dispatcher {
     this.lines = lines;
     this.distinctLines = List.copyOf(new HashSet<>(lines.values()));
     this.open = open;
-    this.reads = new Reads(store, settings, cells.values(), this::line);
+    this.reads = new Reads(store, settings, cells.all(), this::line);
     this.keys = new OrderedKeys(store, distinctLines, new KeyedRows());
   }
 
@@ -119,11 +109,11 @@ final class Dispatcher {
   }
 
   Set<Cell> owned() {
-    return owned;
+    return cells.staying();
   }
 
   Set<Cell> leaving() {
-    return leaving;
+    return cells.leaving();
   }
 
   /** While true no slot may start anything: a suspect runs alone. */
@@ -141,8 +131,7 @@ final class Dispatcher {
     post(
         () -> {
           dropEverything();
-          cells.values().forEach(cell -> cell.leaving = true);
-          ownedChanged();
+          cells.leaveAll();
         });
   }
 
@@ -162,7 +151,7 @@ final class Dispatcher {
       if (waiting && first == null && wait <= 0) {
         TimeUnit.MILLISECONDS.sleep(10); // nothing may start, so nothing is worth a busy loop
       }
-      giveBackWhatIsIdle();
+      cells.giveBackWhatIsIdle(node);
       return;
     }
     reads.turn(System.nanoTime(), this::take);
@@ -171,8 +160,8 @@ final class Dispatcher {
     }
     runSuspect();
     load();
-    endProbations();
-    giveBackWhatIsIdle();
+    cells.endProbations(node);
+    cells.giveBackWhatIsIdle(node);
     wakeWorkers();
   }
 
@@ -200,103 +189,40 @@ final class Dispatcher {
     }
     suspects.reset(handed);
     open.retain(handed);
-    homes.clear();
     for (Delivery row : handed) {
       line(row.cell()).occupancy++;
     }
-    for (CellState cell : cells.values()) {
-      cell.cursor = 0;
-      cell.caughtUp = false;
-      countOpen(cell);
-    }
+    cells.reset(handed);
     reads.wake();
-  }
-
-  private void countOpen(CellState cell) {
-    cell.open = 0;
-    cell.late = 0;
-    for (Delivery row : handed) {
-      if (row.cell().equals(cell.cell)) {
-        opened(cell, row);
-      }
-    }
   }
 
   // ---- cells
 
   void cellsTaken(List<CellRow> rows) {
+    List<CellState> taken = new ArrayList<>();
     for (CellRow row : rows) {
       HandlerLine line = line(row.cell());
       int probation = row.unclean() ? 10 * line.slots + settings.batchSize() : 0;
-      if (!cells.containsKey(row.cell())) {
-        CellState state = new CellState(row.cell(), row.token(), probation);
-        countOpen(state); // attempts from before it was lost may still run
-        cells.put(row.cell(), state);
-      }
+      taken.add(new CellState(row.cell(), row.token(), probation));
     }
-    ownedChanged();
+    cells.take(taken, handed);
     reads.wake();
   }
 
   void cellsWanted(List<Cell> wanted) {
-    for (Cell cell : wanted) {
-      CellState state = cells.get(cell);
-      if (state != null) {
-        state.leaving = true;
-        drop(cell);
-      }
-    }
-    ownedChanged();
-    giveBackWhatIsIdle();
+    cells.leave(wanted);
+    dropOwned(wanted);
+    cells.giveBackWhatIsIdle(node);
   }
 
   void cellsGone(List<Cell> gone) {
-    for (Cell cell : gone) {
-      if (cells.containsKey(cell)) {
-        drop(cell);
-        cells.remove(cell);
-      }
-    }
-    ownedChanged();
+    dropOwned(gone);
+    cells.remove(gone); // only now: what is dropped counts where it was counted
   }
 
   void cellsLost() {
     dropEverything();
     cells.clear();
-    ownedChanged();
-  }
-
-  private void giveBackWhatIsIdle() {
-    List<Cell> done = new ArrayList<>();
-    for (CellState state : cells.values()) {
-      if (state.leaving && state.open <= 0) {
-        done.add(state.cell);
-      }
-    }
-    if (!done.isEmpty()) {
-      node.giveBack(done); // before it is forgotten here, or the node would adopt it again
-      done.forEach(cells::remove);
-      ownedChanged();
-    }
-  }
-
-  private void endProbations() {
-    if (probationOver.isEmpty()) {
-      return;
-    }
-    List<Cell> over = probationOver.stream().map(state -> state.cell).toList();
-    probationOver.clear();
-    node.markClean(over);
-  }
-
-  private void ownedChanged() {
-    Set<Cell> staying = new HashSet<>();
-    Set<Cell> going = new HashSet<>();
-    for (CellState state : cells.values()) {
-      (state.leaving ? going : staying).add(state.cell);
-    }
-    owned = Set.copyOf(staying);
-    leaving = Set.copyOf(going);
   }
 
   private HandlerLine line(Cell cell) {
@@ -318,7 +244,7 @@ final class Dispatcher {
       if (cell == null || cell.leaving || !open.offer(row)) {
         continue;
       }
-      opened(cell, row);
+      cells.opened(cell, row);
       if (keys.orders(row)) {
         ordered.add(row);
       } else {
@@ -329,24 +255,6 @@ final class Dispatcher {
       keys.take(ordered);
     }
     return open.size() - before;
-  }
-
-  private void opened(CellState cell, Delivery row) {
-    homes.put(row, cell);
-    cell.open++;
-    if (row.late()) {
-      cell.late++;
-    }
-  }
-
-  private void closed(Delivery row) {
-    CellState cell = homes.remove(row);
-    if (cell != null) {
-      cell.open--;
-      if (row.late()) {
-        cell.late--;
-      }
-    }
   }
 
   /** To be run as soon as it is loaded; suspects wait until nothing else runs. */
@@ -384,14 +292,14 @@ final class Dispatcher {
       if (cell == null || !open.offer(row)) {
         return false;
       }
-      opened(cell, row);
+      cells.opened(cell, row);
       return true;
     }
 
     @Override
     public void forget(Delivery row) {
       open.dropped(row);
-      closed(row);
+      cells.closed(row);
     }
 
     @Override
@@ -450,19 +358,12 @@ final class Dispatcher {
       return rows;
     }
     Set<Delivery> gone = store.mark(toMark, node.incarnation(), false);
-    marks.forEach(this::marked); // only now: a mark that failed is owed again
+    marks.forEach(cells::marked); // only now: a mark that failed is owed again
     if (gone.isEmpty()) {
       return rows;
     }
     gone.forEach(this::gone);
     return rows.stream().filter(row -> !gone.contains(row)).toList();
-  }
-
-  private void marked(CellState cell, int rows) {
-    cell.probation -= rows;
-    if (cell.probation == 0) {
-      probationOver.add(cell);
-    }
   }
 
   private List<Work> works(List<Delivery> rows) {
@@ -579,7 +480,7 @@ final class Dispatcher {
     Outcome outcome = result.settlement().outcome();
     HandlerLine line = line(row.cell());
     if (open.settled(row)) {
-      closed(row);
+      cells.closed(row);
       line.occupancy--;
     }
     ended(row);
@@ -609,7 +510,7 @@ final class Dispatcher {
     try {
       free =
           handed.contains(row)
-              && cells.containsKey(row.cell())
+              && cells.contains(row.cell())
               && store.mark(List.of(row), node.incarnation(), false).isEmpty();
     } finally {
       answer.accept(free);
@@ -650,7 +551,7 @@ final class Dispatcher {
       } else if (!direct) {
         reads.wake(cell);
       } else if (open.offer(each.row())) {
-        opened(cell, each.row());
+        cells.opened(cell, each.row());
         line.occupancy++;
         handed.add(each.row());
         line.enqueue(new Work(each.row(), each.message(), null, cell.token));
@@ -664,6 +565,14 @@ final class Dispatcher {
   }
 
   // ---- dropping
+
+  private void dropOwned(List<Cell> some) {
+    for (Cell cell : some) {
+      if (cells.contains(cell)) {
+        drop(cell);
+      }
+    }
+  }
 
   private void drop(Cell cell) {
     HandlerLine line = line(cell);
@@ -693,7 +602,7 @@ final class Dispatcher {
   /** The row's attempt is over without an end; whoever reads the row again may have it. */
   private void letGo(Delivery row) {
     if (open.dropped(row)) {
-      closed(row);
+      cells.closed(row);
       line(row.cell()).occupancy--;
     }
     ended(row);

@@ -73,7 +73,7 @@ public final class Engine {
             settings.deadAfter(),
             settings.startLimit(),
             settings.holdUnknownKeys(),
-            new OwnedCells());
+            new CellNews());
     this.settler =
         new Settler(
             store.deliveries(),
@@ -232,7 +232,7 @@ public final class Engine {
   }
 
   /** The node's news, brought to the dispatcher. */
-  private final class OwnedCells implements Node.Cells {
+  private final class CellNews implements Node.Cells {
     @Override
     public void taken(List<CellRow> cells) {
       dispatcher.post(() -> dispatcher.cellsTaken(cells));
