@@ -5,7 +5,6 @@ import dev.pigeonhole.Failure;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.registry.BoundHandler;
-import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.internal.rescue.Node;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
@@ -15,7 +14,6 @@ import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoredMessage;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -27,8 +25,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Decides what runs next on this node.
@@ -46,16 +42,14 @@ import org.slf4j.LoggerFactory;
  * up. Ordered rows never are: an accept on another node may have come first.
  */
 final class Dispatcher {
-  private static final Logger LOG = LoggerFactory.getLogger(Dispatcher.class);
-
   /** What the dispatcher is told about its inbox. */
   record Settings(int batchSize, int maxCrashes, Duration pollMin, Duration pollMax) {}
 
   private final Deliveries store;
   private final Settler settler;
+  private final Endings endings;
   private final Events events;
   private final Settings settings;
-  private final InstantSource clock;
   private final Node node;
   private final Map<Integer, HandlerLine> lines;
   private final List<HandlerLine> distinctLines;
@@ -78,17 +72,17 @@ final class Dispatcher {
   Dispatcher(
       Deliveries store,
       Settler settler,
+      Endings endings,
       Events events,
       Settings settings,
-      InstantSource clock,
       Node node,
       Map<Integer, HandlerLine> lines,
       OpenSet open) {
     this.store = store;
     this.settler = settler;
+    this.endings = endings;
     this.events = events;
     this.settings = settings;
-    this.clock = clock;
     this.node = node;
     this.lines = lines;
     this.distinctLines = List.copyOf(new HashSet<>(lines.values()));
@@ -396,20 +390,8 @@ final class Dispatcher {
   }
 
   private void poison(Delivery row, MessageRef message, ErrorCode code, String text) {
-    Failure failure = Failures.of(code, text, clock.instant());
-    String handler = line(row.cell()).handler.key();
     handed.add(row);
-    settler.add(
-        new Settlement(row, new Outcome.Poisoned(failure, false)),
-        () -> {
-          LOG.warn(
-              "Delivery of {} to '{}' is poisoned: {}",
-              Names.shown(message.toString()),
-              handler,
-              Failures.line(failure));
-          events.tell(
-              new InboxEvent.Poisoned(events.inbox(), handler, message, row.attempt(), failure));
-        });
+    endings.hopeless(row, line(row.cell()).handler, message, code, text);
   }
 
   private void wakeWorkers() {

@@ -2,11 +2,13 @@ package dev.pigeonhole.internal.dispatch;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
+import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.RetryLaterException;
 import dev.pigeonhole.codec.CodecException;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.registry.Backoff;
+import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.internal.registry.Spans;
 import dev.pigeonhole.store.Delivery;
@@ -82,6 +84,22 @@ final class Endings {
       soonAgain(delivery);
       LOG.error("The end of an attempt of '{}' could not be judged", attempt.handler.key(), e);
     }
+  }
+
+  /** Poisons a delivery without an attempt: none could succeed. */
+  void hopeless(
+      Delivery row, BoundHandler handler, MessageRef message, ErrorCode code, String text) {
+    Failure failure = Failures.of(code, text, clock.instant());
+    settler.add(
+        new Settlement(row, new Outcome.Poisoned(failure, false)),
+        () -> {
+          LOG.warn(
+              "Delivery of {} to '{}' is poisoned: {}",
+              Names.shown(message.toString()),
+              handler.key(),
+              Failures.line(failure));
+          tellPoisoned(handler, message, row.attempt(), failure);
+        });
   }
 
   /** Something failed that is not the handler's fault: nothing is counted. */
@@ -175,9 +193,7 @@ final class Endings {
           handler,
           attempt.attempt(),
           Failures.line(failure));
-      events.tell(
-          new InboxEvent.Poisoned(
-              events.inbox(), handler, attempt.message(), attempt.attempt(), failure));
+      tellPoisoned(attempt.handler, attempt.message(), attempt.attempt(), failure);
     } else {
       Duration next = outcome instanceof Outcome.RetryAfter retry ? retry.delay() : Duration.ZERO;
       logFailed(attempt, failure, next);
@@ -185,6 +201,11 @@ final class Endings {
           new InboxEvent.Failed(
               events.inbox(), handler, attempt.message(), attempt.attempt(), failure, next));
     }
+  }
+
+  private void tellPoisoned(
+      BoundHandler handler, MessageRef message, int attempt, Failure failure) {
+    events.tell(new InboxEvent.Poisoned(events.inbox(), handler.key(), message, attempt, failure));
   }
 
   private void logFailed(Attempt attempt, Failure failure, Duration next) {

@@ -79,12 +79,13 @@ public final class Engine {
             store.deliveries(),
             settings.batchSize(),
             results -> dispatcher().post(() -> dispatcher().settled(results)));
+    Endings endings = new Endings(settler, events, settings.retry(), store.clock());
     this.timeouts = new Timeouts(timer, store.interruptible());
     this.runner =
         new Runner(
             payloads,
             store.transactions().orElse(null),
-            new Endings(settler, events, settings.retry(), store.clock()),
+            endings,
             timeouts,
             events,
             // By hand nobody beats while a handler runs, and nobody is in a hurry.
@@ -108,13 +109,13 @@ public final class Engine {
         new Dispatcher(
             store.deliveries(),
             settler,
+            endings,
             events,
             new Dispatcher.Settings(
                 settings.batchSize(),
                 settings.maxCrashes(),
                 settings.pollMin(),
                 settings.pollMax()),
-            store.clock(),
             node,
             lines,
             open);
