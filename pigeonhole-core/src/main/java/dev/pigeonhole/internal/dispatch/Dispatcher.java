@@ -25,6 +25,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 
 /**
  * Decides what runs next on this node.
@@ -175,7 +176,7 @@ final class Dispatcher {
    */
   void reset() {
     for (HandlerLine line : distinctLines) {
-      line.withdraw(null).forEach(work -> handed.remove(work.delivery()));
+      line.withdraw(any -> true).forEach(work -> handed.remove(work.delivery()));
       line.ready.clear();
       line.keys.clear();
       line.occupancy = 0;
@@ -558,17 +559,28 @@ final class Dispatcher {
 
   private void drop(Cell cell) {
     HandlerLine line = line(cell);
-    for (Work work : line.withdraw(cell)) {
-      forgetUnstarted(work.delivery());
+    dropUnstarted(line, cell::equals);
+    suspects.withdraw(row -> row.cell().equals(cell)).forEach(this::forgetUnstarted);
+    keys.drop(line, cell);
+  }
+
+  private void dropEverything() {
+    for (HandlerLine line : distinctLines) {
+      dropUnstarted(line, any -> true);
+      keys.drop(line);
     }
+    suspects.withdraw(row -> true).forEach(this::forgetUnstarted);
+    suspects.quietOnlyForTheRunning();
+  }
+
+  private void dropUnstarted(HandlerLine line, Predicate<Cell> which) {
+    line.withdraw(which).forEach(work -> forgetUnstarted(work.delivery()));
     for (Delivery row : List.copyOf(line.ready)) {
-      if (row.cell().equals(cell)) {
+      if (which.test(row.cell())) {
         line.ready.remove(row);
         forgetUnstarted(row);
       }
     }
-    suspects.withdraw(row -> row.cell().equals(cell)).forEach(this::forgetUnstarted);
-    keys.drop(line, cell);
   }
 
   /** Work that was queued for a slot, or taken by one that may not start it. */
@@ -589,18 +601,5 @@ final class Dispatcher {
     }
     ended(row);
     keys.left(row);
-  }
-
-  private void dropEverything() {
-    for (HandlerLine line : distinctLines) {
-      line.withdraw(null).forEach(work -> forgetUnstarted(work.delivery()));
-      for (Delivery row : List.copyOf(line.ready)) {
-        line.ready.remove(row);
-        forgetUnstarted(row);
-      }
-      keys.drop(line);
-    }
-    suspects.withdraw(row -> true).forEach(this::forgetUnstarted);
-    suspects.quietOnlyForTheRunning();
   }
 }
