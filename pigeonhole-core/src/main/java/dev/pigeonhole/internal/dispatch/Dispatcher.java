@@ -57,7 +57,7 @@ final class Dispatcher {
   private final OpenSet open;
   private final Reads reads;
   private final OrderedKeys keys;
-  private final Suspects suspects = new Suspects(this::nothingRuns, this::goOn, System::nanoTime);
+  private final Suspects suspects = new Suspects(this::nothingRuns, System::nanoTime);
   private final LinkedBlockingQueue<Runnable> mail = new LinkedBlockingQueue<>();
 
   private final OwnedCells cells = new OwnedCells();
@@ -153,7 +153,7 @@ final class Dispatcher {
     if (reads.sweptNow()) {
       keys.lookAgainAtWaiting();
     }
-    runSuspect();
+    runSuspect(); // before the load, for it tells when the others may go on
     load();
     cells.endProbations(node);
     cells.giveBackWhatIsIdle(node);
@@ -397,11 +397,6 @@ final class Dispatcher {
 
   private void wakeWorkers() {
     distinctLines.forEach(HandlerLine::wakeWorkers);
-  }
-
-  private void goOn() {
-    load();
-    wakeWorkers();
   }
 
   private boolean nothingRuns() {
