@@ -56,6 +56,11 @@ public interface Received<T> {
   /** Time until the attempt counts as failed; empty without a timeout. */
   Optional<Duration> timeLeft();
 
-  /** True once the inbox is stopping or its lane is lost: end soon, nothing will be counted. */
+  /**
+   * True once the inbox is stopping, its node cannot show the others that it lives, its lane is
+   * lost, or the attempt has taken too long: end soon. What is thrown from then on is not counted,
+   * and the delivery runs again; except for the time limit, which is a failure already, and for
+   * {@link PoisonException} and {@link RetryLaterException}, which mean what they say.
+   */
   boolean stopRequested();
 }

@@ -2,6 +2,7 @@ package dev.pigeonhole;
 
 import dev.pigeonhole.internal.registry.Backoff;
 import dev.pigeonhole.internal.registry.Backoff.Rule;
+import dev.pigeonhole.internal.registry.Spans;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,8 +16,6 @@ import java.util.OptionalLong;
  * The default waits 1–2 s, 2–4 s, 4–8 s, … up to 5 minutes, and gives up at the fifth failure.
  */
 public final class RetryPolicy {
-  private static final Duration LONGEST = Duration.ofDays(365);
-
   private final Backoff backoff;
 
   private RetryPolicy(Backoff backoff) {
@@ -114,11 +113,13 @@ public final class RetryPolicy {
   }
 
   private static Duration positive(Duration duration, String what) {
-    if (duration.isZero() || duration.isNegative() || duration.compareTo(LONGEST) > 0) {
+    if (duration.isZero()
+        || duration.isNegative()
+        || duration.compareTo(Spans.LONGEST_OPTION) > 0) {
       throw new ConfigurationException(
           ErrorCode.BACKOFF_INVALID,
           "The %s of a retry policy is %s; give a duration above zero and up to %s."
-              .formatted(what, duration, LONGEST));
+              .formatted(what, duration, Spans.LONGEST_OPTION));
     }
     return duration;
   }

@@ -7,7 +7,6 @@ final class ExampleDatabase {
 
   private ExampleDatabase() {}
 
-  // snippet:h2-file
   static HikariDataSource open(String file) {
     HikariDataSource pool = new HikariDataSource();
     // H2 flushes half a second after a commit unless told otherwise; a crash would lose that.
@@ -15,8 +14,6 @@ final class ExampleDatabase {
     pool.setMaximumPoolSize(16);
     return pool;
   }
-
-  // end
 
   /** The file named by the first argument, or one below {@code target}. */
   static HikariDataSource open(String[] args, String name) {

@@ -29,7 +29,6 @@ public final class OrderedByCustomer {
     List<OrderPlaced> handled = new CopyOnWriteArrayList<>();
     CountDownLatch left = new CountDownLatch(ORDERS);
 
-    // snippet:ordered
     Channel orders =
         Channel.named("orders")
             .on(OrderPlaced.class)
@@ -41,7 +40,6 @@ public final class OrderedByCustomer {
                   left.countDown();
                 })
             .build();
-    // end
 
     Inbox inbox = Inbox.on(JdbcStore.of(database)).channel(orders).build();
     try (RunningInbox running = inbox.start()) {

@@ -15,7 +15,6 @@ public final class QuickStart {
 
   public static void main(String[] args) throws InterruptedException {
     DataSource database = ExampleDatabase.open(args, "quick-start");
-    // snippet:quick-start
     Schema.migrate(database);
 
     Channel orders =
@@ -33,6 +32,5 @@ public final class QuickStart {
       System.out.println(inbox.accept("orders", message)); // Repeat: no handler sees it again
       running.awaitStopped();
     }
-    // end
   }
 }

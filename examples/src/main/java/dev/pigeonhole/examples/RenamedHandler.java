@@ -36,7 +36,6 @@ public final class RenamedHandler {
     oldProgram.drain();
     oldProgram.accept("orders", second); // and the program ends before anybody handles it
 
-    // snippet:renamed
     Channel after =
         Channel.named("orders")
             .on(OrderPlaced.class)
@@ -44,16 +43,13 @@ public final class RenamedHandler {
                 HandlerKey.of("send-receipt").formerly("mail-receipt"),
                 order -> log.add("new code handled " + order.order()))
             .build();
-    // end
     Inbox newProgram = Inbox.on(JdbcStore.of(database)).channel(after).build();
     newProgram.accept("orders", first); // handled under the old name: not handled again
     newProgram.drain();
 
-    // snippet:drain-check
     if (newProgram.admin().drainCheck("mail-receipt").drained()) {
       log.add("the old name can be removed");
     }
-    // end
     return log;
   }
 }

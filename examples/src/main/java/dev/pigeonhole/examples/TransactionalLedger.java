@@ -37,13 +37,11 @@ public final class TransactionalLedger {
     execute(database, "CREATE TABLE IF NOT EXISTS ledger (order_id varchar(40), cents bigint)");
 
     TransactionalLedger ledger = new TransactionalLedger();
-    // snippet:transactional
     Channel orders =
         Channel.named("orders")
             .on(OrderPlaced.class)
             .handleInTransaction("post-to-ledger", ledger::post)
             .build();
-    // end
     Inbox inbox =
         Inbox.on(JdbcStore.of(database))
             .channel(orders)
@@ -56,7 +54,6 @@ public final class TransactionalLedger {
     return entries(database);
   }
 
-  // snippet:transactional-handler
   private void post(OrderPlaced order, HandlerTransaction<OrderPlaced> tx) throws SQLException {
     try (PreparedStatement insert =
         tx.connection().prepareStatement("INSERT INTO ledger VALUES (?, ?)")) {
@@ -69,8 +66,6 @@ public final class TransactionalLedger {
     }
     posted.countDown();
   }
-
-  // end
 
   private static void execute(DataSource database, String sql) throws SQLException {
     try (Connection connection = database.getConnection();

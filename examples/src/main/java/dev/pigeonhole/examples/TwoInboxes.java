@@ -52,7 +52,6 @@ public final class TwoInboxes {
                 })
             .build();
 
-    // snippet:two-inboxes
     Inbox salesInbox = Inbox.on(JdbcStore.of(sales)).named("sales").channel(receipts).build();
     Inbox shippingInbox =
         Inbox.on(JdbcStore.of(shipping)).named("shipping").channel(parcels).build();
@@ -64,7 +63,6 @@ public final class TwoInboxes {
       published.answers().forEach(answer -> log.add("accepted by " + answer.inbox()));
       left.await();
     }
-    // end
     return log;
   }
 }

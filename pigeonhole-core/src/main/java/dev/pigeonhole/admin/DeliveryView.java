@@ -26,11 +26,4 @@ public record DeliveryView(
     Instant receivedAt,
     Optional<Instant> due,
     Optional<Instant> ended,
-    Optional<Failure> lastFailure) {
-
-  /** The same delivery, shown in another state. */
-  public DeliveryView as(DeliveryState shown) {
-    return new DeliveryView(
-        message, handler, shown, failures, crashes, releases, receivedAt, due, ended, lastFailure);
-  }
-}
+    Optional<Failure> lastFailure) {}

@@ -21,10 +21,4 @@ public record HandlerCounts(
   public long open() {
     return pending + scheduled + held + blocked;
   }
-
-  /** The same deliveries, seen from nodes of which none knows the key. */
-  public HandlerCounts allHeld() {
-    return new HandlerCounts(
-        handler, 0, 0, pending + scheduled + held, blocked, completed, poisoned);
-  }
 }

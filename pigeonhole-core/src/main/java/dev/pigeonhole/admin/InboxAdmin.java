@@ -3,7 +3,11 @@ package dev.pigeonhole.admin;
 import java.util.List;
 import java.util.Optional;
 
-/** Seeing and repairing an inbox. Reads are records; changes name who and why. */
+/**
+ * Seeing and repairing an inbox. Reads are records; changes name who and why. A handler key that
+ * was never registered is refused with {@link dev.pigeonhole.ErrorCode#HANDLER_KEY_UNKNOWN}, so
+ * that a slip is not taken for an empty answer.
+ */
 public interface InboxAdmin {
 
   /** The same administration in somebody's name; changes are recorded under it. */

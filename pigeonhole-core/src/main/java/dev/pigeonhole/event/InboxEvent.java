@@ -75,9 +75,9 @@ public sealed interface InboxEvent {
       implements InboxEvent {}
 
   /**
-   * An attempt was cut by a shutdown; it does not count.
+   * An attempt was cut by a shutdown, or gave way to it; it does not count.
    *
-   * @param releases how often this delivery has been cut by now
+   * @param releases how often that has happened to this delivery by now
    */
   record Released(String inbox, String handler, MessageRef message, int releases)
       implements InboxEvent {}

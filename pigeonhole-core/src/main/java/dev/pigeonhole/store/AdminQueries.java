@@ -6,7 +6,11 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** What operators see and change; {@code InboxAdmin} is the face of it. */
+/**
+ * What operators see and change; {@code InboxAdmin} is the face of it. A family stands for all that
+ * were declared one with it, see {@link Maintenance#register}; where a message stands in several of
+ * them, the one that was asked for comes first.
+ */
 public interface AdminQueries {
 
   /** Open, poisoned and completed deliveries per handler key. */

@@ -29,6 +29,23 @@ public record Delivery(
     long mark,
     boolean late) {
 
+  /** A delivery as it is created: nothing has been tried, and it stands in no {@code later}. */
+  public static Delivery fresh(Cell cell, long seq, int keyId, @Nullable Long keyHash) {
+    return new Delivery(cell, seq, 0, keyId, 0, 0, 0, keyHash, 0, false);
+  }
+
+  /** The same delivery, standing in {@code later} or not. */
+  public Delivery inLater(boolean stands) {
+    return new Delivery(
+        cell, seq, version, keyId, failures, crashes, releases, keyHash, mark, stands);
+  }
+
+  /** The same delivery with this incarnation's mark; 0 takes it away. */
+  public Delivery marked(long incarnation) {
+    return new Delivery(
+        cell, seq, version, keyId, failures, crashes, releases, keyHash, incarnation, late);
+  }
+
   /** The attempt number a handler sees; the first is 1. */
   public int attempt() {
     return failures + crashes + 1;

@@ -42,4 +42,44 @@ public record NewMessage(
     OnConflict onConflict,
     @Nullable Instant occurredAt,
     @Nullable Instant notBefore,
-    List<HandlerId> handlers) {}
+    List<HandlerId> handlers) {
+
+  /** The same message for these handlers instead. */
+  public NewMessage to(List<HandlerId> others) {
+    return new NewMessage(
+        source,
+        id,
+        type,
+        channel,
+        transport,
+        lane,
+        keyHash,
+        orderingKey,
+        content,
+        contentType,
+        headers,
+        contentHash,
+        onConflict,
+        occurredAt,
+        notBefore,
+        List.copyOf(others));
+  }
+
+  /** As it would be read under this number; the arrays are shared. */
+  public StoredMessage stored(long seq, Instant receivedAt) {
+    return new StoredMessage(
+        seq,
+        source,
+        id,
+        type,
+        channel,
+        transport,
+        orderingKey,
+        content,
+        contentType,
+        headers,
+        contentHash,
+        occurredAt,
+        receivedAt);
+  }
+}

@@ -153,6 +153,21 @@ class GateTest {
 
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void theAuditNamesTheKeyOfWhatWasRetried(TestDatabase database) {
+    Rig rig = Rig.on(database);
+    rig.accept(rig.message("m", rig.b));
+    rig.settle(rig.open(rig.b, 10), new Outcome.Poisoned(Rig.failure("no"), true));
+
+    rig.store.admin().retry("test", "m", rig.b.family(), "ada", "fixed");
+
+    assertThat(database.rows("SELECT subject FROM " + rig.table("audit")))
+        .singleElement()
+        .extracting(row -> row.get("subject"))
+        .isEqualTo("test/m for handler 'b'");
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
   void familiesDeclaredOneLaterCountAsOne(TestDatabase database) {
     Rig rig = Rig.on(database);
     rig.accept(rig.message("m", rig.a));

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.store.StoreSettings;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.TestDatabase;
@@ -168,8 +169,15 @@ class MigrationTest {
     String longest = "p".repeat(41);
     Schema.ofDefaults().prefix(longest).applyTo(database.dataSource());
     Schema.ofDefaults().prefix("Other_").applyTo(database.dataSource());
-    JdbcStore.of(database.dataSource()).prefix(longest).maintenance().open(Rig.SETTINGS);
-    JdbcStore.of(database.dataSource()).prefix("Other_").maintenance().open(Rig.SETTINGS);
+    JdbcStore one = JdbcStore.of(database.dataSource()).prefix(longest);
+    JdbcStore other = JdbcStore.of(database.dataSource()).prefix("Other_");
+    one.maintenance().open(new StoreSettings("one", 8, 4, 1 << 20));
+    other.maintenance().open(new StoreSettings("other", 8, 4, 1 << 20));
+
+    one.acceptor().accept(List.of(Rig.message("m", null, "x")));
+
+    assertThat(one.admin().messages()).isEqualTo(1);
+    assertThat(other.admin().messages()).isZero();
   }
 
   @Test

@@ -58,7 +58,7 @@ final class Rig {
     return message(id, null, "content of " + id, handlers);
   }
 
-  NewMessage message(String id, Long keyHash, String content, HandlerId... handlers) {
+  static NewMessage message(String id, Long keyHash, String content, HandlerId... handlers) {
     byte[] bytes = content.getBytes(StandardCharsets.UTF_8);
     int hash = keyHash == null ? id.hashCode() : Long.hashCode(keyHash);
     return new NewMessage(

@@ -10,6 +10,7 @@ import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.Transactions;
 import dev.pigeonhole.store.Transactions.WorkFailedException;
 import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.lang.reflect.Proxy;
@@ -20,6 +21,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Wrapper;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -211,16 +213,25 @@ public class TransactionFaultTest {
     Rig rig = Rig.on(database);
     rig.accept(rig.message("m", rig.a));
     Delivery delivery = rig.only(rig.a);
-    String sleep =
-        database.kind() == DatabaseKind.POSTGRES ? "SELECT pg_sleep(20)" : "SELECT SLEEP(20)";
+    boolean postgres = database.kind() == DatabaseKind.POSTGRES;
+    String sleep = postgres ? "SELECT pg_sleep(20)" : "SELECT SLEEP(20)";
+    String sleepers =
+        postgres
+            ? "SELECT count(*) FROM pg_stat_activity WHERE state = 'active'"
+                + " AND query LIKE '%pg_sleep(20)%' AND pid <> pg_backend_pid()"
+            : "SELECT count(*) FROM information_schema.processlist"
+                + " WHERE info LIKE '%SLEEP(20)%' AND id <> connection_id()";
     CompletableFuture<Connection> used = new CompletableFuture<>();
     CompletableFuture<Void> aborting =
         used.thenAcceptAsync(
             connection -> {
               try {
-                TimeUnit.MILLISECONDS.sleep(500);
+                Eventually.until(
+                    "the statement to run",
+                    Duration.ofSeconds(15),
+                    () -> database.count(sleepers) > 0);
                 connection.abort(Runnable::run);
-              } catch (SQLException | InterruptedException e) {
+              } catch (SQLException e) {
                 throw new AssertionError(e);
               }
             });

@@ -81,6 +81,17 @@ abstract class AdminContract extends StoreFixture {
   }
 
   @Test
+  void onlyAScheduledDeliveryHasATimeToWaitFor() {
+    settle(delivered("m", a), failedFor(Duration.ofHours(1)));
+    assertThat(view("m", a).state()).isEqualTo(DeliveryState.SCHEDULED);
+    assertThat(view("m", a).due()).contains(clock.now().plusSeconds(3600));
+
+    clock.advance(Duration.ofHours(2));
+    assertThat(view("m", a).state()).isEqualTo(DeliveryState.PENDING);
+    assertThat(view("m", a).due()).isEmpty();
+  }
+
+  @Test
   void nothingIsFoundWhereNothingIs() {
     delivered("m", a);
 

@@ -175,6 +175,53 @@ abstract class HandlerKeyContract extends StoreFixture {
   }
 
   @Test
+  void operatorsReachFamiliesThatWereRegisteredApartByEitherKey() {
+    HandlerId v1 = handler("v1");
+    HandlerId v2 = handler("v2");
+    HandlerId other = handler("other");
+    settle(delivered("of-v1", v1), poisoned());
+    clock.advance(Duration.ofSeconds(1));
+    settle(delivered("of-v2", v2), poisoned());
+    delivered("open", v1);
+    settle(delivered("done", v2), completed());
+    family("v2", "v1");
+
+    for (HandlerId asked : List.of(v1, v2)) {
+      assertThat(view("of-v1", asked).handler()).isEqualTo("v1");
+      assertThat(view("open", asked).state()).isEqualTo(DeliveryState.PENDING);
+      assertThat(view("done", asked).state()).isEqualTo(DeliveryState.COMPLETED);
+      assertThat(store.admin().poisoned(asked.family(), 10))
+          .extracting(each -> each.message().id())
+          .containsExactly("of-v2", "of-v1");
+    }
+    assertThat(store.admin().find(SOURCE, "open", other.family())).isEmpty();
+    assertThat(store.admin().poisoned(other.family(), 10)).isEmpty();
+
+    assertThat(store.admin().retry(SOURCE, "of-v1", other.family(), "ada", "fixed")).isFalse();
+    assertThat(store.admin().retry(SOURCE, "of-v1", v2.family(), "ada", "fixed")).isTrue();
+    assertThat(store.admin().retry(SOURCE, "of-v2", v1.family(), "ada", "fixed")).isTrue();
+    assertThat(ready(v1)).hasSize(2);
+    assertThat(ready(v2)).hasSize(1);
+  }
+
+  @Test
+  void aMessageThatBothFamiliesGotIsShownForTheOneThatWasAskedFor() {
+    HandlerId v1 = handler("v1");
+    HandlerId v2 = handler("v2");
+    long seq = stored(message("m").to(v1, v2).build());
+    settle(ready(v1, seq), poisoned());
+    settle(ready(v2, seq), poisoned());
+    family("v2", "v1");
+
+    for (HandlerId asked : List.of(v2, v1)) {
+      assertThat(view("m", asked).handler()).isEqualTo(asked.key());
+      assertThat(store.admin().retry(SOURCE, "m", asked.family(), "ada", "fixed")).isTrue();
+      assertThat(ready(asked)).hasSize(1);
+    }
+    assertThat(store.admin().poisoned(v1.family(), 10)).isEmpty();
+  }
+
+  @Test
   void aNewMessageForAPartedFamilyIsDeliveredOnce() {
     handler("v1");
     handler("v2");

@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,6 +43,15 @@ final class HandlerRegistry {
   /** Whether these two numbers stand for one handler. */
   boolean same(int one, int other) {
     return eldest(one) == eldest(other);
+  }
+
+  /** The numbers that stand for the same handler, this one first. */
+  List<Integer> kin(int family) {
+    Stream<Integer> others =
+        byKey.values().stream()
+            .map(HandlerId::family)
+            .filter(each -> each != family && same(each, family));
+    return Stream.concat(Stream.of(family), others).distinct().toList();
   }
 
   private HandlerId id(String key, int family) {

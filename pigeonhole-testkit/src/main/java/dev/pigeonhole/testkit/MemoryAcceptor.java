@@ -80,8 +80,7 @@ final class MemoryAcceptor implements Acceptor {
 
   private OpenRow open(MessageRow row, HandlerId handler, NewMessage message) {
     Cell cell = new Cell(row.lane(), handler.family());
-    Delivery delivery =
-        new Delivery(cell, row.seq(), 0, handler.keyId(), 0, 0, 0, row.keyHash(), 0, false);
+    Delivery delivery = Delivery.fresh(cell, row.seq(), handler.keyId(), row.keyHash());
     Instant notBefore = message.notBefore();
     return notBefore != null && notBefore.isAfter(tables.now())
         ? OpenRow.due(delivery, notBefore)

@@ -60,7 +60,11 @@ final class MemoryAdmin implements AdminQueries {
     return tables.commit(
         () -> {
           MessageRow message = tables.byIdentity.get(new MessageRef(source, id));
-          return message == null ? Optional.empty() : find(message, family);
+          return message == null
+              ? Optional.empty()
+              : tables.handlers.kin(family).stream()
+                  .flatMap(each -> find(message, each).stream())
+                  .findFirst();
         });
   }
 
@@ -84,7 +88,10 @@ final class MemoryAdmin implements AdminQueries {
     return tables.commit(
         () ->
             tables.poison.values().stream()
-                .filter(row -> family == null || row.delivery().cell().handler() == family)
+                .filter(
+                    row ->
+                        family == null
+                            || tables.handlers.same(row.delivery().cell().handler(), family))
                 .sorted(NEWEST_FIRST)
                 .limit(limit)
                 .map(row -> view(message(row), row))
@@ -99,13 +106,17 @@ final class MemoryAdmin implements AdminQueries {
           if (message == null) {
             return false;
           }
-          Tables.PoisonRow poison = tables.poison.remove(new Tables.RowKey(message.seq(), family));
-          if (poison == null) {
-            return false;
+          for (int each : tables.handlers.kin(family)) {
+            Tables.PoisonRow poison = tables.poison.remove(new Tables.RowKey(message.seq(), each));
+            if (poison != null) {
+              reopen(poison.delivery());
+              tables.audit.add(
+                  new Tables.AuditRow(
+                      "retry", message.ref(), key(poison.delivery()), actor, reason));
+              return true;
+            }
           }
-          reopen(poison.delivery());
-          tables.audit.add(new Tables.AuditRow("retry", message.ref(), family, actor, reason));
-          return true;
+          return false;
         });
   }
 
@@ -167,10 +178,9 @@ final class MemoryAdmin implements AdminQueries {
       DeliveryState state,
       @Nullable Instant due,
       @Nullable Instant ended) {
-    HandlerId handler = tables.handlers.byKeyId(delivery.keyId());
     return new DeliveryView(
         message.ref(),
-        handler == null ? "" : handler.key(),
+        key(delivery),
         state,
         delivery.failures(),
         delivery.crashes(),
@@ -179,6 +189,11 @@ final class MemoryAdmin implements AdminQueries {
         state == DeliveryState.SCHEDULED ? Optional.ofNullable(due) : Optional.empty(),
         Optional.ofNullable(ended),
         tables.lastFailure(Tables.RowKey.of(delivery)));
+  }
+
+  private String key(Delivery delivery) {
+    HandlerId handler = tables.handlers.byKeyId(delivery.keyId());
+    return handler == null ? "" : handler.key();
   }
 
   private MessageRow message(Tables.PoisonRow poison) {

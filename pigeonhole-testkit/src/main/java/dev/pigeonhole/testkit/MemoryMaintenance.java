@@ -3,7 +3,6 @@ package dev.pigeonhole.testkit;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
-import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.Maintenance;
 import dev.pigeonhole.store.StoreSettings;
@@ -92,22 +91,8 @@ final class MemoryMaintenance implements Maintenance {
           }
           rows.sort(Comparator.comparing(row -> row.delivery().seq()));
           List<OpenRow> chosen = rows.subList(0, Math.min(limit, rows.size()));
-          chosen.forEach(row -> tables.poison(row, unmarked(row.delivery()), reason));
+          chosen.forEach(row -> tables.poison(row, row.delivery().marked(0), reason));
           return chosen.size();
         });
-  }
-
-  private static Delivery unmarked(Delivery was) {
-    return new Delivery(
-        was.cell(),
-        was.seq(),
-        was.version(),
-        was.keyId(),
-        was.failures(),
-        was.crashes(),
-        was.releases(),
-        was.keyHash(),
-        0,
-        was.late());
   }
 }

@@ -53,20 +53,7 @@ final class MessageRow {
   }
 
   StoredMessage stored() {
-    return new StoredMessage(
-        seq,
-        message.source(),
-        message.id(),
-        message.type(),
-        message.channel(),
-        message.transport(),
-        message.orderingKey(),
-        copy(message.content()),
-        message.contentType(),
-        message.headers().clone(),
-        message.contentHash().clone(),
-        message.occurredAt(),
-        receivedAt);
+    return copy(message).stored(seq, receivedAt);
   }
 
   /** The message with arrays of its own. */

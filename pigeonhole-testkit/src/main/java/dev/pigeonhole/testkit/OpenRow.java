@@ -12,15 +12,15 @@ import org.jspecify.annotations.Nullable;
 record OpenRow(Delivery delivery, @Nullable Instant due) {
 
   static OpenRow fresh(Delivery delivery) {
-    return new OpenRow(late(delivery, false), null);
+    return new OpenRow(delivery.inLater(false), null);
   }
 
   static OpenRow due(Delivery delivery, Instant due) {
-    return new OpenRow(late(delivery, true), due);
+    return new OpenRow(delivery.inLater(true), due);
   }
 
   static OpenRow blocked(Delivery delivery) {
-    return new OpenRow(late(delivery, true), null);
+    return new OpenRow(delivery.inLater(true), null);
   }
 
   boolean blocked() {
@@ -29,19 +29,5 @@ record OpenRow(Delivery delivery, @Nullable Instant due) {
 
   boolean isDue(Instant now) {
     return due != null && !due.isAfter(now);
-  }
-
-  private static Delivery late(Delivery delivery, boolean late) {
-    return new Delivery(
-        delivery.cell(),
-        delivery.seq(),
-        delivery.version(),
-        delivery.keyId(),
-        delivery.failures(),
-        delivery.crashes(),
-        delivery.releases(),
-        delivery.keyHash(),
-        delivery.mark(),
-        late);
   }
 }

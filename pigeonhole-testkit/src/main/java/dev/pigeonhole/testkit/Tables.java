@@ -60,7 +60,7 @@ final class Tables {
   record ConflictRow(long seq, NewMessage copy, Instant at) {}
 
   /** What an operator did. */
-  record AuditRow(String action, MessageRef message, int handler, String actor, String reason) {}
+  record AuditRow(String action, MessageRef message, String key, String actor, String reason) {}
 
   <T> T commit(Supplier<T> work) {
     lock.lock();

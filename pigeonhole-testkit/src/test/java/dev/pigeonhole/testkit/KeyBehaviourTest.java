@@ -17,12 +17,15 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxBuilder;
+import dev.pigeonhole.InboxException;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.TypeBuilder;
+import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.event.InboxEvent;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.UnaryOperator;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
 /** Handler keys through their lives, and everything that refuses to start. */
@@ -220,6 +223,28 @@ class KeyBehaviourTest {
     assertThat(old).delivery("m1", "v1").isCompleted().hasKey("v1");
     assertThat(renamed).delivery("m2", "v2").isCompleted().hasKey("v2");
     assertThat(renamed.inbox().admin().drainCheck("v1").drained()).isTrue();
+  }
+
+  @Test
+  void aKeyThatWasNeverRegisteredIsASlipAndNoEmptyAnswer() {
+    InboxAdmin admin = version(HandlerKey.of("send-receipt").formerly("mailer")).inbox().admin();
+
+    for (ThrowingCallable ask :
+        List.<ThrowingCallable>of(
+            () -> admin.drainCheck("send-reciept"),
+            () -> admin.find("c", "m", "sendReceipt"),
+            () -> admin.poisoned("send-receip", 10),
+            () -> admin.retry("c", "m", "Send-Receipt", "mended"))) {
+      assertThatThrownBy(ask)
+          .hasMessageContaining("'send-receipt'")
+          .isInstanceOfSatisfying(
+              InboxException.class,
+              e -> assertThat(e.code()).isEqualTo(ErrorCode.HANDLER_KEY_UNKNOWN));
+    }
+    assertThatThrownBy(() -> admin.drainCheck("ship"))
+        .hasMessageContaining("'ship'")
+        .hasMessageContaining("send-receipt, mailer");
+    assertThat(admin.drainCheck("mailer").drained()).isTrue();
   }
 
   @Test

@@ -25,7 +25,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -343,7 +342,8 @@ class OrderBehaviourTest {
           });
       racing.receive("c", Message.of("2", "x").orderedBy("k"));
       follower.awaitSomebody();
-      TimeUnit.MILLISECONDS.sleep(300);
+      int reads = hooked.calls("fresh") + hooked.calls("due");
+      racing.await("more reads", () -> hooked.calls("fresh") + hooked.calls("due") > reads + 30);
       assertThat(ran).containsExactly("1", "2");
       follower.open();
       racing.awaitDrained();

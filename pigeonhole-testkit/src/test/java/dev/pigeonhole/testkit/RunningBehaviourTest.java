@@ -421,6 +421,31 @@ class RunningBehaviourTest {
   }
 
   @Test
+  void b54_aHandlerThatGivesWayToAShutdownHasNotFailed() {
+    CountDownLatch begun = new CountDownLatch(1);
+    AtomicInteger calls = new AtomicInteger();
+    TestInbox inbox =
+        inboxOfMessages(
+            received -> {
+              if (calls.incrementAndGet() > 1) {
+                return;
+              }
+              begun.countDown();
+              while (!received.stopRequested()) {
+                Thread.onSpinWait();
+              }
+              throw new IllegalStateException("half done");
+            });
+    inbox.start().receive("m", "x");
+    inbox.await("the attempt to begin", () -> begun.getCount() == 0);
+    inbox.close();
+
+    assertThat(inbox).delivery("m", "h").isPending().hasFailedTimes(0).wasReleasedTimes(1);
+    inbox.start().await("m", "h", DeliveryState.COMPLETED);
+    assertThat(calls).hasValue(2);
+  }
+
+  @Test
   void b54_anAttemptThatEndsInTimeIsKept() {
     CountDownLatch begun = new CountDownLatch(1);
     TestInbox inbox =

@@ -33,6 +33,7 @@ import org.junit.jupiter.api.Timeout;
 /** Sources are started, paused, resumed and stopped by the inbox that they feed. */
 @Timeout(60)
 class SourceBehaviourTest {
+  private static final Duration PATIENCE = ofSeconds(30);
 
   /** A source that delivers when the test says so, and remembers what it was told. */
   private static final class Tap implements MessageSource {
@@ -114,9 +115,13 @@ class SourceBehaviourTest {
     return inbox;
   }
 
-  private static void await(BooleanSupplier condition) throws InterruptedException {
+  private static void await(String what, BooleanSupplier condition) throws InterruptedException {
+    long end = System.nanoTime() + PATIENCE.toNanos();
     while (!condition.getAsBoolean()) {
-      Thread.sleep(2); // the class has a time limit
+      if (System.nanoTime() - end > 0) {
+        throw new AssertionError("Waited %s in vain for %s".formatted(PATIENCE, what));
+      }
+      Thread.sleep(2);
     }
   }
 
@@ -136,7 +141,7 @@ class SourceBehaviourTest {
 
     assertThat(tap.pour("m", 3)).hasOnlyElementsOfType(Acceptance.Accepted.class);
     assertThat(tap.pour("m", 3)).hasOnlyElementsOfType(Acceptance.Repeat.class);
-    await(() -> counts(inbox, "h").completed() == 3);
+    await("3 completed by h", () -> counts(inbox, "h").completed() == 3);
     assertThat(handled).hasValue(3);
 
     running.close();
@@ -163,7 +168,7 @@ class SourceBehaviourTest {
     gate.awaitSomebody();
     Thread closing = new Thread(running::close);
     closing.start();
-    await(() -> tap.told.contains("stop"));
+    await("the source to stop", () -> tap.told.contains("stop"));
     gate.open();
     closing.join();
 
@@ -182,16 +187,18 @@ class SourceBehaviourTest {
     Inbox inbox = start(builder(channel, tap).maxBacklog(100));
     tap.pour("few", 40);
     tap.pour("many", 40);
-    await(() -> tap.told.contains("pause"));
+    await("the source to pause", () -> tap.told.contains("pause"));
     assertThat(events.of(InboxEvent.SourcesPaused.class))
         .singleElement()
         .satisfies(it -> assertThat(it.reason()).contains("maxBacklog 100"));
     assertThat(events.heard(InboxEvent.HandlerBehind.class)).isFalse();
 
     gate.open();
-    await(() -> tap.told.contains("resume"));
+    await("the source to go on", () -> tap.told.contains("resume"));
     assertThat(events.of(InboxEvent.SourcesResumed.class)).hasSize(1);
-    await(() -> counts(inbox, "h").completed() == 80 && counts(inbox, "i").completed() == 80);
+    await(
+        "80 completed by h and by i",
+        () -> counts(inbox, "h").completed() == 80 && counts(inbox, "i").completed() == 80);
     assertThat(tap.told).containsExactly("start", "pause", "resume");
   }
 
@@ -205,10 +212,10 @@ class SourceBehaviourTest {
             .build();
     Inbox inbox = start(builder(channel, tap).maxBacklog(100).maxHandlerBacklog(50));
     tap.pour("m", 200);
-    await(() -> events.heard(InboxEvent.HandlerBehind.class));
-    await(() -> counts(inbox, "quick").completed() == 200);
+    await("news of a handler that is behind", () -> events.heard(InboxEvent.HandlerBehind.class));
+    await("200 completed by quick", () -> counts(inbox, "quick").completed() == 200);
     tap.pour("n", 200);
-    await(() -> counts(inbox, "quick").completed() == 400);
+    await("400 completed by quick", () -> counts(inbox, "quick").completed() == 400);
 
     assertThat(events.of(InboxEvent.HandlerBehind.class))
         .extracting(InboxEvent.HandlerBehind::handler)
@@ -216,10 +223,11 @@ class SourceBehaviourTest {
     assertThat(counts(inbox, "stuck").completed()).isZero();
     gate.open();
     await(
+        "news that it has caught up",
         () ->
             events.of(InboxEvent.HandlerCaughtUp.class).stream()
                 .anyMatch(it -> it.handler().equals("stuck")));
-    await(() -> counts(inbox, "stuck").completed() == 400);
+    await("400 completed by stuck", () -> counts(inbox, "stuck").completed() == 400);
   }
 
   @Test
@@ -228,12 +236,12 @@ class SourceBehaviourTest {
         Channel.named("c").on(String.class).handle("h", text -> gate.pass(), atMost(1)).build();
     start(builder(channel, tap).maxHandlerBacklog(10));
     tap.pour("m", 30);
-    await(() -> tap.told.contains("pause"));
+    await("the source to pause", () -> tap.told.contains("pause"));
     assertThat(events.of(InboxEvent.SourcesPaused.class))
         .singleElement()
         .satisfies(it -> assertThat(it.reason()).contains("every handler"));
     gate.open();
-    await(() -> tap.told.contains("resume"));
+    await("the source to go on", () -> tap.told.contains("resume"));
   }
 
   @Test
@@ -262,7 +270,7 @@ class SourceBehaviourTest {
     }
     inbox.accept("c", messages);
     running = inbox.start();
-    await(() -> counting.calls("waiting") > 2);
+    await("three looks at what waits", () -> counting.calls("waiting") > 2);
 
     assertThat(events.heard(InboxEvent.HandlerBehind.class)).isFalse();
     assertThat(tap.told).containsExactly("start");
@@ -276,7 +284,7 @@ class SourceBehaviourTest {
     start(builder(channel, stubborn, tap).maxHandlerBacklog(10));
     stubborn.broken = true;
     tap.pour("m", 30);
-    await(() -> tap.told.contains("pause"));
+    await("the source to pause", () -> tap.told.contains("pause"));
     assertThat(stubborn.told).contains("pause");
   }
 
@@ -349,7 +357,7 @@ class SourceBehaviourTest {
     builder(old).build().accept("c", Message.of("m", "x"));
     Channel present = Channel.named("c").on(String.class).handle("kept", text -> {}).build();
     Inbox inbox = start(builder(present));
-    await(() -> counts(inbox, "kept").completed() == 1);
+    await("1 completed by kept", () -> counts(inbox, "kept").completed() == 1);
 
     assertThat(counts(inbox, "gone").held()).isEqualTo(1);
     assertThat(counts(inbox, "gone").pending()).isZero();

@@ -116,7 +116,7 @@ public final class DirectChannels {
           "%s: The message must wait until %s, and direct channel '%s' cannot. Use an inbox."
               .formatted(ErrorCode.OPTION_NOT_APPLICABLE.text(), edge.notBefore(), channel.name()));
     }
-    StoredMessage received = received(edge);
+    StoredMessage received = edge.stored(0, clock.instant());
     for (HandlerSpec handler : type.handlers()) {
       run(channel, new BoundHandler(handler, type, List.of(id(handler))), message, received);
     }
@@ -125,7 +125,7 @@ public final class DirectChannels {
 
   private void run(
       ChannelSpec channel, BoundHandler handler, Message message, StoredMessage received) {
-    Work work = new Work(firstAndOnly(), received, null, 0);
+    Work work = new Work(Delivery.fresh(new Cell(0, 0), 0, 0, null), received, null, 0);
     Attempt attempt = new Attempt(work, handler, () -> false);
     try {
       attempt.decoded(copy(message, received, handler.type()));
@@ -167,27 +167,6 @@ public final class DirectChannels {
         && !(error instanceof StackOverflowError)) {
       throw error;
     }
-  }
-
-  private StoredMessage received(NewMessage edge) {
-    return new StoredMessage(
-        0,
-        edge.source(),
-        edge.id(),
-        edge.type(),
-        edge.channel(),
-        edge.transport(),
-        edge.orderingKey(),
-        edge.content(),
-        edge.contentType(),
-        edge.headers(),
-        edge.contentHash(),
-        edge.occurredAt(),
-        clock.instant());
-  }
-
-  private static Delivery firstAndOnly() {
-    return new Delivery(new Cell(0, 0), 0, 0, 0, 0, 0, 0, null, 0, false);
   }
 
   private static HandlerId id(HandlerSpec handler) {

@@ -5,7 +5,6 @@ import dev.pigeonhole.Failure;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.registry.BoundHandler;
-import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.internal.rescue.Node;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
@@ -15,12 +14,10 @@ import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoredMessage;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -28,8 +25,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import java.util.function.Predicate;
 
 /**
  * Decides what runs next on this node.
@@ -47,31 +43,24 @@ import org.slf4j.LoggerFactory;
  * up. Ordered rows never are: an accept on another node may have come first.
  */
 final class Dispatcher {
-  private static final Logger LOG = LoggerFactory.getLogger(Dispatcher.class);
-
   /** What the dispatcher is told about its inbox. */
   record Settings(int batchSize, int maxCrashes, Duration pollMin, Duration pollMax) {}
 
   private final Deliveries store;
   private final Settler settler;
+  private final Endings endings;
   private final Events events;
   private final Settings settings;
-  private final InstantSource clock;
   private final Node node;
   private final Map<Integer, HandlerLine> lines;
   private final List<HandlerLine> distinctLines;
   private final OpenSet open;
   private final Reads reads;
   private final OrderedKeys keys;
-  private final Suspects suspects = new Suspects(this::nothingRuns, this::goOn, System::nanoTime);
+  private final Suspects suspects = new Suspects(this::nothingRuns, System::nanoTime);
   private final LinkedBlockingQueue<Runnable> mail = new LinkedBlockingQueue<>();
 
-  private final Map<Cell, CellState> cells = new LinkedHashMap<>();
-
-  /** Where each open row was counted: a cell can be lost and taken anew while a row still runs. */
-  private final Map<Delivery, CellState> homes = new HashMap<>();
-
-  private final Set<CellState> probationOver = new HashSet<>();
+  private final OwnedCells cells = new OwnedCells();
 
   /** Rows that a slot has begun and whose end is not written yet. */
   private final Set<Delivery> begun = ConcurrentHashMap.newKeySet();
@@ -81,29 +70,25 @@ final class Dispatcher {
 
   private volatile boolean stopped;
 
-  // Copies for the node's thread.
-  private volatile Set<Cell> owned = Set.of();
-  private volatile Set<Cell> leaving = Set.of();
-
   Dispatcher(
       Deliveries store,
       Settler settler,
+      Endings endings,
       Events events,
       Settings settings,
-      InstantSource clock,
       Node node,
       Map<Integer, HandlerLine> lines,
       OpenSet open) {
     this.store = store;
     this.settler = settler;
+    this.endings = endings;
     this.events = events;
     this.settings = settings;
-    this.clock = clock;
     this.node = node;
     this.lines = lines;
     this.distinctLines = List.copyOf(new HashSet<>(lines.values()));
     this.open = open;
-    this.reads = new Reads(store, settings, cells.values(), this::line);
+    this.reads = new Reads(store, settings, cells.all(), this::line);
     this.keys = new OrderedKeys(store, distinctLines, new KeyedRows());
   }
 
@@ -119,11 +104,11 @@ final class Dispatcher {
   }
 
   Set<Cell> owned() {
-    return owned;
+    return cells.staying();
   }
 
   Set<Cell> leaving() {
-    return leaving;
+    return cells.leaving();
   }
 
   /** While true no slot may start anything: a suspect runs alone. */
@@ -141,8 +126,7 @@ final class Dispatcher {
     post(
         () -> {
           dropEverything();
-          cells.values().forEach(cell -> cell.leaving = true);
-          ownedChanged();
+          cells.leaveAll();
         });
   }
 
@@ -162,17 +146,17 @@ final class Dispatcher {
       if (waiting && first == null && wait <= 0) {
         TimeUnit.MILLISECONDS.sleep(10); // nothing may start, so nothing is worth a busy loop
       }
-      giveBackWhatIsIdle();
+      cells.giveBackWhatIsIdle(node);
       return;
     }
     reads.turn(System.nanoTime(), this::take);
     if (reads.sweptNow()) {
       keys.lookAgainAtWaiting();
     }
-    runSuspect();
+    runSuspect(); // before the load, for it tells when the others may go on
     load();
-    endProbations();
-    giveBackWhatIsIdle();
+    cells.endProbations(node);
+    cells.giveBackWhatIsIdle(node);
     wakeWorkers();
   }
 
@@ -192,7 +176,7 @@ final class Dispatcher {
    */
   void reset() {
     for (HandlerLine line : distinctLines) {
-      line.withdraw(null).forEach(work -> handed.remove(work.delivery()));
+      line.withdraw(any -> true).forEach(work -> handed.remove(work.delivery()));
       line.ready.clear();
       line.keys.clear();
       line.occupancy = 0;
@@ -200,103 +184,40 @@ final class Dispatcher {
     }
     suspects.reset(handed);
     open.retain(handed);
-    homes.clear();
     for (Delivery row : handed) {
       line(row.cell()).occupancy++;
     }
-    for (CellState cell : cells.values()) {
-      cell.cursor = 0;
-      cell.caughtUp = false;
-      countOpen(cell);
-    }
+    cells.reset(handed);
     reads.wake();
-  }
-
-  private void countOpen(CellState cell) {
-    cell.open = 0;
-    cell.late = 0;
-    for (Delivery row : handed) {
-      if (row.cell().equals(cell.cell)) {
-        opened(cell, row);
-      }
-    }
   }
 
   // ---- cells
 
   void cellsTaken(List<CellRow> rows) {
+    List<CellState> taken = new ArrayList<>();
     for (CellRow row : rows) {
       HandlerLine line = line(row.cell());
       int probation = row.unclean() ? 10 * line.slots + settings.batchSize() : 0;
-      if (!cells.containsKey(row.cell())) {
-        CellState state = new CellState(row.cell(), row.token(), probation);
-        countOpen(state); // attempts from before it was lost may still run
-        cells.put(row.cell(), state);
-      }
+      taken.add(new CellState(row.cell(), row.token(), probation));
     }
-    ownedChanged();
+    cells.take(taken, handed);
     reads.wake();
   }
 
   void cellsWanted(List<Cell> wanted) {
-    for (Cell cell : wanted) {
-      CellState state = cells.get(cell);
-      if (state != null) {
-        state.leaving = true;
-        drop(cell);
-      }
-    }
-    ownedChanged();
-    giveBackWhatIsIdle();
+    cells.leave(wanted);
+    dropOwned(wanted);
+    cells.giveBackWhatIsIdle(node);
   }
 
   void cellsGone(List<Cell> gone) {
-    for (Cell cell : gone) {
-      if (cells.containsKey(cell)) {
-        drop(cell);
-        cells.remove(cell);
-      }
-    }
-    ownedChanged();
+    dropOwned(gone);
+    cells.remove(gone); // only now: what is dropped counts where it was counted
   }
 
   void cellsLost() {
     dropEverything();
     cells.clear();
-    ownedChanged();
-  }
-
-  private void giveBackWhatIsIdle() {
-    List<Cell> done = new ArrayList<>();
-    for (CellState state : cells.values()) {
-      if (state.leaving && state.open <= 0) {
-        done.add(state.cell);
-      }
-    }
-    if (!done.isEmpty()) {
-      node.giveBack(done); // before it is forgotten here, or the node would adopt it again
-      done.forEach(cells::remove);
-      ownedChanged();
-    }
-  }
-
-  private void endProbations() {
-    if (probationOver.isEmpty()) {
-      return;
-    }
-    List<Cell> over = probationOver.stream().map(state -> state.cell).toList();
-    probationOver.clear();
-    node.markClean(over);
-  }
-
-  private void ownedChanged() {
-    Set<Cell> staying = new HashSet<>();
-    Set<Cell> going = new HashSet<>();
-    for (CellState state : cells.values()) {
-      (state.leaving ? going : staying).add(state.cell);
-    }
-    owned = Set.copyOf(staying);
-    leaving = Set.copyOf(going);
   }
 
   private HandlerLine line(Cell cell) {
@@ -318,7 +239,7 @@ final class Dispatcher {
       if (cell == null || cell.leaving || !open.offer(row)) {
         continue;
       }
-      opened(cell, row);
+      cells.opened(cell, row);
       if (keys.orders(row)) {
         ordered.add(row);
       } else {
@@ -329,24 +250,6 @@ final class Dispatcher {
       keys.take(ordered);
     }
     return open.size() - before;
-  }
-
-  private void opened(CellState cell, Delivery row) {
-    homes.put(row, cell);
-    cell.open++;
-    if (row.late()) {
-      cell.late++;
-    }
-  }
-
-  private void closed(Delivery row) {
-    CellState cell = homes.remove(row);
-    if (cell != null) {
-      cell.open--;
-      if (row.late()) {
-        cell.late--;
-      }
-    }
   }
 
   /** To be run as soon as it is loaded; suspects wait until nothing else runs. */
@@ -384,14 +287,14 @@ final class Dispatcher {
       if (cell == null || !open.offer(row)) {
         return false;
       }
-      opened(cell, row);
+      cells.opened(cell, row);
       return true;
     }
 
     @Override
     public void forget(Delivery row) {
       open.dropped(row);
-      closed(row);
+      cells.closed(row);
     }
 
     @Override
@@ -450,19 +353,12 @@ final class Dispatcher {
       return rows;
     }
     Set<Delivery> gone = store.mark(toMark, node.incarnation(), false);
-    marks.forEach(this::marked); // only now: a mark that failed is owed again
+    marks.forEach(cells::marked); // only now: a mark that failed is owed again
     if (gone.isEmpty()) {
       return rows;
     }
     gone.forEach(this::gone);
     return rows.stream().filter(row -> !gone.contains(row)).toList();
-  }
-
-  private void marked(CellState cell, int rows) {
-    cell.probation -= rows;
-    if (cell.probation == 0) {
-      probationOver.add(cell);
-    }
   }
 
   private List<Work> works(List<Delivery> rows) {
@@ -495,29 +391,12 @@ final class Dispatcher {
   }
 
   private void poison(Delivery row, MessageRef message, ErrorCode code, String text) {
-    Failure failure = Failures.of(code, text, clock.instant());
-    String handler = line(row.cell()).handler.key();
     handed.add(row);
-    settler.add(
-        new Settlement(row, new Outcome.Poisoned(failure, false)),
-        () -> {
-          LOG.warn(
-              "Delivery of {} to '{}' is poisoned: {}",
-              Names.shown(message.toString()),
-              handler,
-              Failures.line(failure));
-          events.tell(
-              new InboxEvent.Poisoned(events.inbox(), handler, message, row.attempt(), failure));
-        });
+    endings.hopeless(row, line(row.cell()).handler, message, code, text);
   }
 
   private void wakeWorkers() {
     distinctLines.forEach(HandlerLine::wakeWorkers);
-  }
-
-  private void goOn() {
-    load();
-    wakeWorkers();
   }
 
   private boolean nothingRuns() {
@@ -579,7 +458,7 @@ final class Dispatcher {
     Outcome outcome = result.settlement().outcome();
     HandlerLine line = line(row.cell());
     if (open.settled(row)) {
-      closed(row);
+      cells.closed(row);
       line.occupancy--;
     }
     ended(row);
@@ -609,7 +488,7 @@ final class Dispatcher {
     try {
       free =
           handed.contains(row)
-              && cells.containsKey(row.cell())
+              && cells.contains(row.cell())
               && store.mark(List.of(row), node.incarnation(), false).isEmpty();
     } finally {
       answer.accept(free);
@@ -650,7 +529,7 @@ final class Dispatcher {
       } else if (!direct) {
         reads.wake(cell);
       } else if (open.offer(each.row())) {
-        opened(cell, each.row());
+        cells.opened(cell, each.row());
         line.occupancy++;
         handed.add(each.row());
         line.enqueue(new Work(each.row(), each.message(), null, cell.token));
@@ -665,19 +544,38 @@ final class Dispatcher {
 
   // ---- dropping
 
+  private void dropOwned(List<Cell> some) {
+    for (Cell cell : some) {
+      if (cells.contains(cell)) {
+        drop(cell);
+      }
+    }
+  }
+
   private void drop(Cell cell) {
     HandlerLine line = line(cell);
-    for (Work work : line.withdraw(cell)) {
-      forgetUnstarted(work.delivery());
+    dropUnstarted(line, cell::equals);
+    suspects.withdraw(row -> row.cell().equals(cell)).forEach(this::forgetUnstarted);
+    keys.drop(line, cell);
+  }
+
+  private void dropEverything() {
+    for (HandlerLine line : distinctLines) {
+      dropUnstarted(line, any -> true);
+      keys.drop(line);
     }
+    suspects.withdraw(row -> true).forEach(this::forgetUnstarted);
+    suspects.quietOnlyForTheRunning();
+  }
+
+  private void dropUnstarted(HandlerLine line, Predicate<Cell> which) {
+    line.withdraw(which).forEach(work -> forgetUnstarted(work.delivery()));
     for (Delivery row : List.copyOf(line.ready)) {
-      if (row.cell().equals(cell)) {
+      if (which.test(row.cell())) {
         line.ready.remove(row);
         forgetUnstarted(row);
       }
     }
-    suspects.withdraw(row -> row.cell().equals(cell)).forEach(this::forgetUnstarted);
-    keys.drop(line, cell);
   }
 
   /** Work that was queued for a slot, or taken by one that may not start it. */
@@ -693,23 +591,10 @@ final class Dispatcher {
   /** The row's attempt is over without an end; whoever reads the row again may have it. */
   private void letGo(Delivery row) {
     if (open.dropped(row)) {
-      closed(row);
+      cells.closed(row);
       line(row.cell()).occupancy--;
     }
     ended(row);
     keys.left(row);
-  }
-
-  private void dropEverything() {
-    for (HandlerLine line : distinctLines) {
-      line.withdraw(null).forEach(work -> forgetUnstarted(work.delivery()));
-      for (Delivery row : List.copyOf(line.ready)) {
-        line.ready.remove(row);
-        forgetUnstarted(row);
-      }
-      keys.drop(line);
-    }
-    suspects.withdraw(row -> true).forEach(this::forgetUnstarted);
-    suspects.quietOnlyForTheRunning();
   }
 }

@@ -2,12 +2,15 @@ package dev.pigeonhole.internal.dispatch;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
+import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.RetryLaterException;
 import dev.pigeonhole.codec.CodecException;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.registry.Backoff;
+import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.registry.Names;
+import dev.pigeonhole.internal.registry.Spans;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Settlement;
@@ -28,7 +31,6 @@ import org.slf4j.LoggerFactory;
 final class Endings {
   private static final Logger LOG = LoggerFactory.getLogger(Endings.class);
   private static final Duration AFTER_STORE_ERROR = Duration.ofMillis(500);
-  private static final Duration LONGEST_WAIT = Duration.ofDays(3653);
 
   private final Settler settler;
   private final Events events;
@@ -67,6 +69,10 @@ final class Endings {
 
   /** Poisons the delivery or has it tried again, as its handler's policy says. */
   void failed(Attempt attempt, Throwable thrown) {
+    if (gaveWay(attempt, thrown)) {
+      released(attempt);
+      return;
+    }
     Delivery delivery = attempt.work.delivery();
     try {
       Instant now = clock.instant();
@@ -80,17 +86,46 @@ final class Endings {
     }
   }
 
+  /** Poisons a delivery without an attempt: none could succeed. */
+  void hopeless(
+      Delivery row, BoundHandler handler, MessageRef message, ErrorCode code, String text) {
+    Failure failure = Failures.of(code, text, clock.instant());
+    settler.add(
+        new Settlement(row, new Outcome.Poisoned(failure, false)),
+        () -> {
+          LOG.warn(
+              "Delivery of {} to '{}' is poisoned: {}",
+              Names.shown(message.toString()),
+              handler.key(),
+              Failures.line(failure));
+          tellPoisoned(handler, message, row.attempt(), failure);
+        });
+  }
+
   /** Something failed that is not the handler's fault: nothing is counted. */
   void soonAgain(Delivery delivery) {
     settler.add(new Settlement(delivery, new Outcome.LaterUncounted(AFTER_STORE_ERROR)), null);
   }
 
-  /** The attempt was cut by a shutdown. */
+  /** The attempt was cut by a shutdown, or gave way to it. */
   void released(Attempt attempt) {
     Delivery delivery = attempt.work.delivery();
     int releases = delivery.releases() + 1;
     settler.add(
         new Settlement(delivery, new Outcome.Released()), () -> tellReleased(attempt, releases));
+  }
+
+  /**
+   * Whether the handler threw because it was asked to stop. Nobody can tell from what it threw, so
+   * whatever comes after the request does; except what speaks of the message itself, and what comes
+   * of a timeout, which asks too.
+   */
+  private static boolean gaveWay(Attempt attempt, Throwable thrown) {
+    return attempt.stopRequested()
+        && attempt.state() != Attempt.State.TIMED_OUT
+        && !(thrown instanceof PoisonException)
+        && !(thrown instanceof RetryLaterException)
+        && !(thrown instanceof CodecException && !attempt.decoded());
   }
 
   /** A handler that reads other things fails like any other: this message could be read. */
@@ -134,7 +169,7 @@ final class Endings {
     if (asked.isNegative()) {
       return Duration.ZERO;
     }
-    return asked.compareTo(LONGEST_WAIT) > 0 ? LONGEST_WAIT : asked;
+    return asked.compareTo(Spans.LONGEST_WAIT) > 0 ? Spans.LONGEST_WAIT : asked;
   }
 
   /** Seeded policies give the same waits for the same delivery, whichever thread asks first. */
@@ -158,9 +193,7 @@ final class Endings {
           handler,
           attempt.attempt(),
           Failures.line(failure));
-      events.tell(
-          new InboxEvent.Poisoned(
-              events.inbox(), handler, attempt.message(), attempt.attempt(), failure));
+      tellPoisoned(attempt.handler, attempt.message(), attempt.attempt(), failure);
     } else {
       Duration next = outcome instanceof Outcome.RetryAfter retry ? retry.delay() : Duration.ZERO;
       logFailed(attempt, failure, next);
@@ -168,6 +201,11 @@ final class Endings {
           new InboxEvent.Failed(
               events.inbox(), handler, attempt.message(), attempt.attempt(), failure, next));
     }
+  }
+
+  private void tellPoisoned(
+      BoundHandler handler, MessageRef message, int attempt, Failure failure) {
+    events.tell(new InboxEvent.Poisoned(events.inbox(), handler.key(), message, attempt, failure));
   }
 
   private void logFailed(Attempt attempt, Failure failure, Duration next) {

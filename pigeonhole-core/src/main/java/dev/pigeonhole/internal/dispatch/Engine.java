@@ -73,18 +73,19 @@ public final class Engine {
             settings.deadAfter(),
             settings.startLimit(),
             settings.holdUnknownKeys(),
-            new OwnedCells());
+            new CellNews());
     this.settler =
         new Settler(
             store.deliveries(),
             settings.batchSize(),
             results -> dispatcher().post(() -> dispatcher().settled(results)));
+    Endings endings = new Endings(settler, events, settings.retry(), store.clock());
     this.timeouts = new Timeouts(timer, store.interruptible());
     this.runner =
         new Runner(
             payloads,
             store.transactions().orElse(null),
-            new Endings(settler, events, settings.retry(), store.clock()),
+            endings,
             timeouts,
             events,
             // By hand nobody beats while a handler runs, and nobody is in a hurry.
@@ -108,13 +109,13 @@ public final class Engine {
         new Dispatcher(
             store.deliveries(),
             settler,
+            endings,
             events,
             new Dispatcher.Settings(
                 settings.batchSize(),
                 settings.maxCrashes(),
                 settings.pollMin(),
                 settings.pollMax()),
-            store.clock(),
             node,
             lines,
             open);
@@ -232,7 +233,7 @@ public final class Engine {
   }
 
   /** The node's news, brought to the dispatcher. */
-  private final class OwnedCells implements Node.Cells {
+  private final class CellNews implements Node.Cells {
     @Override
     public void taken(List<CellRow> cells) {
       dispatcher.post(() -> dispatcher.cellsTaken(cells));

@@ -3,9 +3,11 @@ package dev.pigeonhole.internal.dispatch;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.internal.registry.Hashes;
 import java.io.PrintWriter;
 import java.io.Writer;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,7 +35,7 @@ public final class Failures {
         clean(message(thrown), MESSAGE),
         clean(stack(thrown), STACK),
         fingerprint(thrown),
-        at.truncatedTo(java.time.temporal.ChronoUnit.MICROS));
+        at.truncatedTo(ChronoUnit.MICROS));
   }
 
   /** A failure that no exception stands behind. */
@@ -44,7 +46,7 @@ public final class Failures {
         clean(message, MESSAGE),
         "",
         code.text(),
-        at.truncatedTo(java.time.temporal.ChronoUnit.MICROS));
+        at.truncatedTo(ChronoUnit.MICROS));
   }
 
   /** Code, type and text on one line of a log. */
@@ -113,7 +115,7 @@ public final class Failures {
           .append('#')
           .append(frames[i].getMethodName());
     }
-    return String.format("%016x", dev.pigeonhole.internal.registry.Hashes.key(place.toString()));
+    return String.format("%016x", Hashes.key(place.toString()));
   }
 
   private static StackTraceElement[] frames(Throwable thrown) {

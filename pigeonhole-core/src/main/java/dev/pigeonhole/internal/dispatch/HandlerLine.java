@@ -14,7 +14,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
-import org.jspecify.annotations.Nullable;
+import java.util.function.Predicate;
 
 /**
  * Everything one handler has on this node: rows waiting to be loaded, work waiting for a slot, and
@@ -109,11 +109,11 @@ final class HandlerLine {
     return active.get() - stuck.get() <= 0;
   }
 
-  /** Takes back work that no slot has begun, of one cell or of all. */
-  List<Work> withdraw(@Nullable Cell cell) {
+  /** Takes back work of these cells that no slot has begun. */
+  List<Work> withdraw(Predicate<Cell> which) {
     List<Work> withdrawn = new ArrayList<>();
     for (Work work : queue) {
-      if ((cell == null || work.delivery().cell().equals(cell)) && queue.remove(work)) {
+      if (which.test(work.delivery().cell()) && queue.remove(work)) {
         queued.decrementAndGet();
         withdrawn.add(work);
       }

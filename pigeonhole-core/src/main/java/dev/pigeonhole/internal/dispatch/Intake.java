@@ -11,9 +11,9 @@ import dev.pigeonhole.internal.registry.Lookalikes;
 import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.internal.registry.Payloads;
 import dev.pigeonhole.internal.registry.Registry;
+import dev.pigeonhole.internal.registry.Spans;
 import dev.pigeonhole.internal.registry.TypeSpec;
 import dev.pigeonhole.store.NewMessage;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
@@ -37,7 +37,6 @@ public final class Intake {
   private static final int LONGEST_SOURCE = 250;
   private static final Instant EARLIEST = Instant.parse("1000-01-01T00:00:00Z");
   private static final Instant LATEST = Instant.parse("9999-12-31T23:59:59Z");
-  private static final Duration FARTHEST = Duration.ofDays(3653);
 
   private final Registry registry;
   private final Payloads payloads;
@@ -107,7 +106,7 @@ public final class Intake {
     if (message.type().isPresent()) {
       String contentType = message.contentType().orElse("application/octet-stream");
       Payloads.refuseSerialized(contentType);
-      if (contentType.isBlank() || points(contentType) > 200 || badCharacter(contentType) >= 0) {
+      if (!Names.isText(contentType, 200)) {
         throw reject(
             ErrorCode.PAYLOAD_CHARSET,
             "The content type '%s' is not usable: 1 to 200 characters, no control characters."
@@ -145,7 +144,7 @@ public final class Intake {
   }
 
   private static void checkType(String name) {
-    if (name.isBlank() || points(name) > 200 || badCharacter(name) >= 0) {
+    if (!Names.isText(name, 200)) {
       throw reject(
           ErrorCode.PAYLOAD_TYPE_REFUSED,
           "The type name '%s' is not usable: 1 to 200 characters, not blank, no control characters."
@@ -221,7 +220,7 @@ public final class Intake {
     if (key == null) {
       return null;
     }
-    if (key.isBlank() || points(key) > LONGEST_ID || badCharacter(key) >= 0) {
+    if (!Names.isText(key, LONGEST_ID)) {
       throw reject(
           ErrorCode.ORDERING_KEY_INVALID,
           ("The ordering key '%s' is not usable: 1 to 200 characters, not blank, no control"
@@ -252,7 +251,7 @@ public final class Intake {
   }
 
   private static void checkSource(String source) {
-    if (source.isBlank() || points(source) > LONGEST_SOURCE || badCharacter(source) >= 0) {
+    if (!Names.isText(source, LONGEST_SOURCE)) {
       throw reject(
           ErrorCode.SOURCE_INVALID,
           ("The source '%s' is not usable: 1 to %d characters, not blank, no control characters, no"
@@ -270,7 +269,7 @@ public final class Intake {
   }
 
   private static void checkCharacters(String what, String value, ErrorCode control) {
-    int at = badCharacter(value);
+    int at = Names.badCharacter(value);
     if (at < 0) {
       return;
     }
@@ -295,7 +294,7 @@ public final class Intake {
           "The message has %d headers, the limit is %d.".formatted(count, limits.maxHeaders()));
     }
     for (String name : message.headers().asMap().keySet()) {
-      if (name == null || name.isEmpty() || badCharacter(name) >= 0) {
+      if (name == null || name.isEmpty() || Names.badCharacter(name) >= 0) {
         throw reject(
             ErrorCode.HEADER_NAME_INVALID,
             "The header name '%s' is empty or has a control character."
@@ -334,30 +333,12 @@ public final class Intake {
     if (!at.isAfter(now)) {
       return null; // a time in the past means now
     }
-    if (at.isAfter(now.plus(FARTHEST))) {
+    if (at.isAfter(now.plus(Spans.LONGEST_WAIT))) {
       throw reject(
           ErrorCode.NOT_BEFORE_OUT_OF_RANGE,
           "notBefore is %s, more than ten years ahead. Is the unit right?".formatted(at));
     }
     return at.truncatedTo(ChronoUnit.MICROS);
-  }
-
-  /** The position of the first control character or half character, or -1. */
-  private static int badCharacter(String value) {
-    for (int i = 0; i < value.length(); i++) {
-      char c = value.charAt(i);
-      if (Character.isISOControl(c)) {
-        return i;
-      }
-      if (Character.isHighSurrogate(c)
-          && i + 1 < value.length()
-          && Character.isLowSurrogate(value.charAt(i + 1))) {
-        i++;
-      } else if (Character.isSurrogate(c)) {
-        return i;
-      }
-    }
-    return -1;
   }
 
   private static boolean isBlank(int point) {

@@ -16,6 +16,7 @@ import dev.pigeonhole.store.Transactions;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
@@ -97,8 +98,16 @@ final class Runner {
     } else if (transactional != null) {
       transactional.run(line, group);
     } else {
-      group.forEach(surroundings::notStarted);
+      group.forEach(work -> end(line, begin(line, work), withoutTransactions(line)));
     }
+  }
+
+  /**
+   * Inboxes are not built with such a handler; if one is, its deliveries shall not wait silently.
+   */
+  private static IllegalStateException withoutTransactions(HandlerLine line) {
+    return new IllegalStateException(
+        "handler '%s' needs a transaction, and the store has none".formatted(line.handler.key()));
   }
 
   private void runPlain(HandlerLine line, Work work) {
@@ -115,11 +124,10 @@ final class Runner {
     try {
       startClock(line, attempt, () -> {});
       CrashPoints.reach("run.before-handler");
-      MessageHandler<Object> plain = line.handler.spec().plain();
-      if (plain != null) {
-        decode(attempt);
-        plain.handle(attempt);
-      }
+      MessageHandler<Object> plain =
+          Objects.requireNonNull(line.handler.spec().plain(), "neither plain nor transactional");
+      decode(attempt);
+      plain.handle(attempt);
       CrashPoints.reach("run.after-handler");
     } catch (Throwable e) {
       thrown = e;

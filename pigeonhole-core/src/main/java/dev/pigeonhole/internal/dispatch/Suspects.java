@@ -30,7 +30,6 @@ final class Suspects {
   private static final long QUIET_NANOS = QUIET_AT_MOST.toNanos();
 
   private final BooleanSupplier nothingRuns;
-  private final Runnable quietOver;
   private final LongSupplier nanos;
   private final List<Delivery> waiting = new ArrayList<>();
   private volatile boolean quiet;
@@ -42,12 +41,10 @@ final class Suspects {
 
   /**
    * @param nothingRuns whether every attempt that has begun is settled
-   * @param quietOver is called when other work may start again
    * @param nanos a clock that never goes back
    */
-  Suspects(BooleanSupplier nothingRuns, Runnable quietOver, LongSupplier nanos) {
+  Suspects(BooleanSupplier nothingRuns, LongSupplier nanos) {
     this.nothingRuns = nothingRuns;
-    this.quietOver = quietOver;
     this.nanos = nanos;
     this.quietAgain = nanos.getAsLong();
   }
@@ -106,7 +103,6 @@ final class Suspects {
   private void endQuiet() {
     quietSince = 0;
     quiet = false;
-    quietOver.run();
   }
 
   /** The row's attempt is over, whatever came of it. */

@@ -1,13 +1,18 @@
 package dev.pigeonhole.internal.lifecycle;
 
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.DrainCheck;
 import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.admin.InboxAdmin;
+import dev.pigeonhole.internal.registry.Lookalikes;
+import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.NodeRow;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -39,27 +44,49 @@ final class DefaultAdmin implements InboxAdmin {
       }
     }
     return store.admin().counts().stream()
-        .map(each -> held.contains(each.handler()) ? each.allHeld() : each)
+        .map(each -> held.contains(each.handler()) ? allHeld(each) : each)
         .toList();
   }
 
   @Override
   public Optional<DeliveryView> find(String source, String id, String handler) {
-    return id(handler)
-        .flatMap(
-            key ->
-                store
-                    .admin()
-                    .find(source, id, key.family())
-                    .map(view -> isHeld(view, key.family()) ? view.as(DeliveryState.HELD) : view));
+    return store
+        .admin()
+        .find(source, id, id(handler).family())
+        .map(view -> isHeld(view) ? held(view) : view);
   }
 
   /** Held is nobody's column: it follows from who lives and what they know. */
-  private boolean isHeld(DeliveryView view, int family) {
+  private boolean isHeld(DeliveryView view) {
     if (view.state() != DeliveryState.PENDING && view.state() != DeliveryState.SCHEDULED) {
       return false;
     }
-    return !knownToTheLiving().test(family);
+    return !knownToTheLiving().test(id(view.handler()).family());
+  }
+
+  private static DeliveryView held(DeliveryView view) {
+    return new DeliveryView(
+        view.message(),
+        view.handler(),
+        DeliveryState.HELD,
+        view.failures(),
+        view.crashes(),
+        view.releases(),
+        view.receivedAt(),
+        view.due(),
+        view.ended(),
+        view.lastFailure());
+  }
+
+  private static HandlerCounts allHeld(HandlerCounts counts) {
+    return new HandlerCounts(
+        counts.handler(),
+        0,
+        0,
+        counts.pending() + counts.scheduled() + counts.held(),
+        counts.blocked(),
+        counts.completed(),
+        counts.poisoned());
   }
 
   /** Where nobody lives nobody says that a key is unknown. */
@@ -76,25 +103,37 @@ final class DefaultAdmin implements InboxAdmin {
 
   @Override
   public List<DeliveryView> poisoned(String handler, int limit) {
-    return id(handler).map(key -> store.admin().poisoned(key.family(), limit)).orElse(List.of());
+    return store.admin().poisoned(id(handler).family(), limit);
   }
 
   @Override
   public boolean retry(String source, String id, String handler, String reason) {
-    return id(handler)
-        .map(key -> store.admin().retry(source, id, key.family(), actor, reason))
-        .orElse(false);
+    return store.admin().retry(source, id, id(handler).family(), actor, reason);
   }
 
   @Override
   public DrainCheck drainCheck(String handler) {
-    return new DrainCheck(
-        handler, id(handler).map(key -> store.admin().open(key.keyId())).orElse(0L));
+    return new DrainCheck(handler, store.admin().open(id(handler).keyId()));
   }
 
-  private Optional<HandlerId> id(String handler) {
-    return store.maintenance().handlers().stream()
+  /** Nothing about a slip would look like good news. */
+  private HandlerId id(String handler) {
+    Collection<HandlerId> known = store.maintenance().handlers();
+    return known.stream()
         .filter(key -> key.key().equals(handler))
-        .findFirst();
+        .findFirst()
+        .orElseThrow(() -> unknown(handler, known.stream().map(HandlerId::key).toList()));
+  }
+
+  private static InboxException unknown(String handler, List<String> known) {
+    String nearest = Lookalikes.nearest(known, handler);
+    return new InboxException(
+        ErrorCode.HANDLER_KEY_UNKNOWN,
+        "No handler was ever registered with the key '%s'. %s"
+            .formatted(
+                Names.shown(handler),
+                nearest == null
+                    ? "There are: " + String.join(", ", known) + "."
+                    : "Did you mean '" + nearest + "'?"));
   }
 }

@@ -33,7 +33,6 @@ import dev.pigeonhole.store.StoreSettings;
 import dev.pigeonhole.store.StoredMessage;
 import java.lang.management.ManagementFactory;
 import java.sql.Connection;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -198,16 +197,22 @@ public final class DefaultInbox implements Inbox {
 
   @Override
   public List<Acceptance> accept(Connection connection, String channel, List<Message> messages) {
-    return answer(
-        channel, messages, batch -> store.acceptor().accept(connection, batch), new ArrayList<>());
+    return answer(channel, messages, batch -> store.acceptor().accept(connection, batch), null);
   }
 
   private interface Accepting {
     List<AcceptResult> accept(List<NewMessage> batch);
   }
 
+  /**
+   * @param handOvers takes what this node can run at once; null while the caller has yet to commit,
+   *     for until then there is nothing to run or to look for
+   */
   private List<Acceptance> answer(
-      String channelName, List<Message> messages, Accepting accepting, List<HandOver> handOvers) {
+      String channelName,
+      List<Message> messages,
+      Accepting accepting,
+      @Nullable List<HandOver> handOvers) {
     ChannelSpec channel = channel(channelName);
     List<Intake.Checked> checked = new ArrayList<>(messages.size());
     List<NewMessage> batch = new ArrayList<>(messages.size());
@@ -241,18 +246,23 @@ public final class DefaultInbox implements Inbox {
     return rejected;
   }
 
-  private Acceptance answer(NewMessage message, AcceptResult result, List<HandOver> handOvers) {
+  private Acceptance answer(
+      NewMessage message, AcceptResult result, @Nullable List<HandOver> handOvers) {
     MessageRef ref = new MessageRef(message.source(), message.id());
     String inbox = settings.name();
     if (result instanceof AcceptResult.Stored stored) {
-      handOver(message, stored.seq(), message.handlers(), handOvers);
+      if (handOvers != null) {
+        handOver(message, stored.seq(), message.handlers(), handOvers);
+      }
       if (!events.silent()) {
         events.tell(new InboxEvent.Accepted(inbox, message.channel(), ref, message.type()));
       }
       return new Acceptance.Accepted(ref);
     }
     if (result instanceof AcceptResult.Known known) {
-      lookForAdded(known);
+      if (handOvers != null) {
+        lookForAdded(known);
+      }
       if (!events.silent()) {
         events.tell(new InboxEvent.Repeated(inbox, message.channel(), ref, message.type()));
       }
@@ -272,36 +282,11 @@ public final class DefaultInbox implements Inbox {
     if (engine == null || handlers.isEmpty()) {
       return;
     }
-    Instant now = store.clock().instant();
-    StoredMessage stored =
-        new StoredMessage(
-            seq,
-            message.source(),
-            message.id(),
-            message.type(),
-            message.channel(),
-            message.transport(),
-            message.orderingKey(),
-            message.content(),
-            message.contentType(),
-            message.headers(),
-            message.contentHash(),
-            message.occurredAt(),
-            now);
+    StoredMessage stored = message.stored(seq, store.clock().instant());
+    boolean late = message.notBefore() != null;
     for (HandlerId handler : handlers) {
       Cell cell = new Cell(message.lane(), handler.family());
-      Delivery row =
-          new Delivery(
-              cell,
-              seq,
-              0,
-              handler.keyId(),
-              0,
-              0,
-              0,
-              message.keyHash(),
-              0,
-              message.notBefore() != null);
+      Delivery row = Delivery.fresh(cell, seq, handler.keyId(), message.keyHash()).inLater(late);
       handOvers.add(new HandOver(row, stored));
     }
   }

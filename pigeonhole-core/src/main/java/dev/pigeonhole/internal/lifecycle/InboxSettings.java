@@ -5,6 +5,7 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.event.InboxListener;
 import dev.pigeonhole.internal.registry.Backoff;
+import dev.pigeonhole.internal.registry.Spans;
 import dev.pigeonhole.transport.MessageSource;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -47,7 +48,7 @@ public record InboxSettings(
 
   /** What the builder collects. */
   public static final class Draft {
-    private static final Duration LONGEST = Duration.ofDays(365);
+    private static final Duration LONGEST = Spans.LONGEST_OPTION;
 
     public String name = "inbox";
     public @Nullable PayloadCodec codec;

@@ -10,6 +10,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -178,7 +179,7 @@ final class RunningEngine implements RunningInbox {
     }
   }
 
-  private static void awaitWhile(java.util.function.BooleanSupplier busy, Duration atMost) {
+  private static void awaitWhile(BooleanSupplier busy, Duration atMost) {
     long end = System.nanoTime() + atMost.toNanos();
     boolean interrupted = false;
     while (busy.getAsBoolean() && System.nanoTime() - end < 0) {

@@ -8,6 +8,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /** Makes threads, named {@code pigeonhole-<inbox>-<role>-<n>}. */
 final class Threads {
@@ -42,7 +43,7 @@ final class Threads {
   }
 
   /** Looked up by name: this library also runs on Java 17, which does not have them. */
-  private static @org.jspecify.annotations.Nullable ExecutorService virtualThreads() {
+  private static @Nullable ExecutorService virtualThreads() {
     try {
       MethodHandle make =
           MethodHandles.publicLookup()

@@ -1,5 +1,7 @@
 package dev.pigeonhole.internal.registry;
 
+import java.util.Collection;
+import java.util.Comparator;
 import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -51,6 +53,14 @@ public final class Lookalikes {
       }
     }
     return nearest;
+  }
+
+  /** The one of these names that this one was probably meant to be, or null. */
+  public static @Nullable String nearest(Collection<String> known, String name) {
+    return known.stream()
+        .filter(each -> distance(name, each) < Integer.MAX_VALUE)
+        .min(Comparator.comparingInt(each -> distance(name, each)))
+        .orElse(null);
   }
 
   /** How many slips are between the two; {@link Integer#MAX_VALUE} where they are too many. */

@@ -15,6 +15,31 @@ public final class Names {
     return NAME.matcher(name).matches();
   }
 
+  /** Whether people can read it and every database can keep it: not blank, no bad character. */
+  public static boolean isText(String value, int longest) {
+    return !value.isBlank()
+        && value.codePointCount(0, value.length()) <= longest
+        && badCharacter(value) < 0;
+  }
+
+  /** The position of the first control character or half character, or -1. */
+  public static int badCharacter(String value) {
+    for (int i = 0; i < value.length(); i++) {
+      char c = value.charAt(i);
+      if (Character.isISOControl(c)) {
+        return i;
+      }
+      if (Character.isHighSurrogate(c)
+          && i + 1 < value.length()
+          && Character.isLowSurrogate(value.charAt(i + 1))) {
+        i++;
+      } else if (Character.isSurrogate(c)) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
   /** A value from outside, made safe for one line of a log: escaped, and cut to 64 characters. */
   public static String shown(String value) {
     StringBuilder out = new StringBuilder();

@@ -4,12 +4,12 @@ import dev.pigeonhole.Message;
 import dev.pigeonhole.store.HandlerId;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -17,9 +17,8 @@ import org.jspecify.annotations.Nullable;
 public final class Registry {
   private final Map<String, ChannelSpec> channels = new LinkedHashMap<>();
   private final List<BoundHandler> handlers = new ArrayList<>();
-  private final Map<Integer, BoundHandler> byFamily = new LinkedHashMap<>();
+  private final Set<Integer> families = new LinkedHashSet<>();
   private final Map<HandlerSpec, BoundHandler> bySpec = new HashMap<>();
-  private final Map<String, BoundHandler> byKey = new HashMap<>();
 
   /**
    * @param ids what the store answered for {@link #families}, in the same order
@@ -40,8 +39,7 @@ public final class Registry {
     handlers.add(handler);
     bySpec.put(handler.spec(), handler);
     for (HandlerId id : handler.ids()) {
-      byFamily.put(id.family(), handler);
-      byKey.put(id.key(), handler);
+      families.add(id.family());
     }
   }
 
@@ -75,16 +73,7 @@ public final class Registry {
 
   /** Every family that this application can run. */
   public Set<Integer> families() {
-    return new LinkedHashSet<>(byFamily.keySet());
-  }
-
-  public @Nullable BoundHandler handler(int family) {
-    return byFamily.get(family);
-  }
-
-  /** By current or former key. */
-  public Optional<BoundHandler> handler(String key) {
-    return Optional.ofNullable(byKey.get(key));
+    return Collections.unmodifiableSet(families);
   }
 
   /** Who wants messages of this type, as new deliveries name them. */

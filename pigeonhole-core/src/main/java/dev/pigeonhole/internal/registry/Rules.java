@@ -18,12 +18,10 @@ import java.util.Set;
 public final class Rules {
   private record Place(String key, String where, boolean former) {}
 
-  private static final Duration LONGEST = Duration.ofDays(365);
-
   private final List<Problem> problems = new ArrayList<>();
   private final Map<String, Place> keys = new HashMap<>();
   private final Map<String, Place> foldedKeys = new HashMap<>();
-  private final Map<String, String> channels = new HashMap<>();
+  private final Set<String> channels = new HashSet<>();
   private final Map<String, Class<?>> typeNames = new HashMap<>();
 
   public List<Problem> problems() {
@@ -40,18 +38,11 @@ public final class Rules {
 
   private void check(String inbox, ChannelSpec channel, boolean transactions) {
     name("channel", channel.name());
-    String earlier = channels.put(inbox + "\n" + channel.name(), inbox);
-    if (earlier != null) {
+    if (!channels.add(inbox + "\n" + channel.name())) {
       add(
           ErrorCode.CHANNEL_TWICE,
           "Channel '%s' is added twice to '%s'. Put all its types into one channel, or rename one."
               .formatted(channel.name(), inbox));
-    }
-    if (channel.types().isEmpty()) {
-      add(
-          ErrorCode.NOTHING_CONFIGURED,
-          "Channel '%s' has no message type. Add one with .on(Type.class)."
-              .formatted(channel.name()));
     }
     Set<Class<?>> types = new HashSet<>();
     for (TypeSpec type : channel.types()) {
@@ -99,7 +90,7 @@ public final class Rules {
     List<String> names = new ArrayList<>(type.formerNames());
     names.add(0, type.name());
     for (String name : names) {
-      if (name.isBlank() || name.codePointCount(0, name.length()) > 200 || hasBad(name)) {
+      if (!Names.isText(name, 200)) {
         add(
             ErrorCode.NAME_INVALID,
             "Type name '%s' of channel '%s' is not usable: 1 to 200 characters, not blank, no"
@@ -110,8 +101,8 @@ public final class Rules {
       if (earlier != null && earlier != type.type()) {
         add(
             ErrorCode.TYPE_NAME_TAKEN,
-            ("The type name '%s' stands for %s and for %s. Messages are stored under it, so give one"
-                    + " of the two its own with .named(\"…\").")
+            ("The type name '%s' stands for %s and for %s. Messages are stored under it, so give"
+                    + " one of the two its own with .named(\"…\").")
                 .formatted(Names.shown(name), earlier.getName(), type.type().getName()));
       }
     }
@@ -168,11 +159,13 @@ public final class Rules {
     String key = handler.key().key();
     Duration timeout = handler.timeout();
     if (timeout != null
-        && (timeout.isZero() || timeout.isNegative() || timeout.compareTo(LONGEST) > 0)) {
+        && (timeout.isZero()
+            || timeout.isNegative()
+            || timeout.compareTo(Spans.LONGEST_OPTION) > 0)) {
       add(
           ErrorCode.TIMEOUT_INVALID,
           "Handler '%s' has the timeout %s; give a duration above zero and up to %s, or none."
-              .formatted(key, timeout, LONGEST));
+              .formatted(key, timeout, Spans.LONGEST_OPTION));
     }
     Integer atMost = handler.atMost();
     if (atMost != null && (atMost < 1 || atMost > 10_000)) {
@@ -208,8 +201,8 @@ public final class Rules {
     if (channel.direct() && (handler.retry() != null || timeout != null || atMost != null)) {
       add(
           ErrorCode.OPTION_NOT_APPLICABLE,
-          ("Handler '%s' of %s has retrying, within or atMost, which need an inbox: it runs once, on"
-                  + " the publisher's thread. Leave them out, or move it to a stored channel.")
+          ("Handler '%s' of %s has retrying, within or atMost, which need an inbox: it runs once,"
+                  + " on the publisher's thread. Leave them out, or move it to a stored channel.")
               .formatted(key, where));
     }
   }
@@ -231,10 +224,5 @@ public final class Rules {
 
   private void add(ErrorCode code, String text) {
     problems.add(new Problem(code, text));
-  }
-
-  private static boolean hasBad(String name) {
-    return name.codePoints()
-        .anyMatch(c -> Character.isISOControl(c) || Character.getType(c) == Character.SURROGATE);
   }
 }

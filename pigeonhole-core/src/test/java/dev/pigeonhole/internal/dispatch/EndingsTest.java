@@ -159,6 +159,37 @@ class EndingsTest {
   }
 
   @Test
+  void whoThrowsAfterBeingToldToStopHasNotFailed() {
+    attempt.decoded("x");
+    attempt.requestStop();
+    assertThat(failedWith(new IllegalStateException("half done")))
+        .isInstanceOf(Outcome.Released.class);
+    assertThat(told).singleElement().isInstanceOf(InboxEvent.Released.class);
+
+    settled.clear();
+    assertThat(failedWith(unreadable())).isInstanceOf(Outcome.Released.class);
+  }
+
+  @Test
+  void aStopDoesNotChangeWhatIsSaidOfTheMessage() {
+    attempt.requestStop();
+    assertThat(failedWith(new PoisonException("no"))).isInstanceOf(Outcome.Poisoned.class);
+    settled.clear();
+    assertThat(failedWith(RetryLaterException.after(Duration.ofMinutes(1))))
+        .isInstanceOf(Outcome.RetryAfter.class);
+    settled.clear();
+    assertThat(failedWith(unreadable())).isInstanceOf(Outcome.Poisoned.class);
+  }
+
+  @Test
+  void aTimeoutIsCountedAlthoughItAsksTheHandlerToStop() {
+    attempt.end(Attempt.State.TIMED_OUT);
+    attempt.requestStop();
+    assertThat(failedWith(Runner.tookTooLong(attempt, null)))
+        .isInstanceOf(Outcome.RetryAfter.class);
+  }
+
+  @Test
   void theTimeOfACompletionIsThatOfItsAttempt() {
     attempt.started();
     attempt.end(Attempt.State.ENDED);

@@ -2,6 +2,7 @@ package dev.pigeonhole.internal.registry;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -20,6 +21,17 @@ class NamesTest {
   void otherNamesAreNot(String name) {
     assertThat(Names.valid(name)).isFalse();
     assertThat(Names.valid("a".repeat(201))).isFalse();
+  }
+
+  @Test
+  void textIsWhatPeopleCanReadAndDatabasesCanKeep() {
+    assertThat(Names.isText("é 😀".repeat(10), 30)).isTrue();
+    assertThat(Names.isText("é 😀".repeat(10), 29)).isFalse();
+    for (String bad : List.of("", " \t", "a\n", "a\0", "\u009f", "\uD800", "\uDE00\uD83D")) {
+      assertThat(Names.isText(bad, 30)).as(Names.shown(bad)).isFalse();
+    }
+    assertThat(Names.badCharacter("a😀\uD83Db")).isEqualTo(3);
+    assertThat(Names.badCharacter("a😀")).isEqualTo(-1);
   }
 
   @Test

@@ -185,14 +185,13 @@ class RulesTest {
   }
 
   @Test
-  void aChannelIsAddedOnceAndHasATypeAtLeast() {
+  void aChannelIsAddedOnce() {
     assertThat(
             only(
                 ErrorCode.CHANNEL_TWICE,
                 channel("orders", handler("a")),
                 channel("orders", type(Payment.class, "payment", handler("b")))))
         .contains("'orders'", "'shop'");
-    only(ErrorCode.NOTHING_CONFIGURED, channel("orders", new TypeSpec[0]));
   }
 
   @Test
@@ -259,7 +258,6 @@ class RulesTest {
             ErrorCode.NAME_INVALID,
             ErrorCode.HANDLER_KEY_TWICE,
             ErrorCode.HANDLER_KEYS_DIFFER_BY_CASE,
-            ErrorCode.NOTHING_CONFIGURED,
             ErrorCode.CHANNEL_TWICE,
             ErrorCode.TYPE_NAME_TAKEN,
             ErrorCode.FORMER_KEY_TAKEN);

@@ -53,25 +53,6 @@ final class Families {
         handlers.add(each);
       }
     }
-    if (handlers.size() == message.handlers().size()) {
-      return message;
-    }
-    return new NewMessage(
-        message.source(),
-        message.id(),
-        message.type(),
-        message.channel(),
-        message.transport(),
-        message.lane(),
-        message.keyHash(),
-        message.orderingKey(),
-        message.content(),
-        message.contentType(),
-        message.headers(),
-        message.contentHash(),
-        message.onConflict(),
-        message.occurredAt(),
-        message.notBefore(),
-        List.copyOf(handlers));
+    return handlers.size() == message.handlers().size() ? message : message.to(handlers);
   }
 }

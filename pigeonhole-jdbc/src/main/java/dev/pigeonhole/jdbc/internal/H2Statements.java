@@ -209,11 +209,12 @@ final class H2Statements implements Statements {
   // Indexes: delivery_pk, later_pk, poison_pk, receipt_pk.
   private static boolean standsElsewhere(Session session, String table, long seq, Set<Integer> kin)
       throws SQLException {
+    // Names first: what is resolved is kept, and this text is another one each time.
     String where = " WHERE seq = %d AND handler IN (%s)".formatted(seq, Lists.numbers(kin));
     String elsewhere =
         Stream.of("{delivery}", "{later}", "{poison}", "{receipt}")
             .filter(each -> !each.equals(table))
-            .map(each -> "SELECT seq FROM " + each + where)
+            .map(each -> "SELECT seq FROM " + session.sql(each) + where)
             .collect(Collectors.joining(" UNION ALL "));
     return !session.query(elsewhere, params -> {}, row -> row.getLong(1)).isEmpty();
   }

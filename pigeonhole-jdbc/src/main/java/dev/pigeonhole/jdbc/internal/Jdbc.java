@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
@@ -93,7 +94,7 @@ final class Jdbc {
     return borrow(false, true);
   }
 
-  static <T> T retrying(java.util.function.Supplier<T> work) {
+  static <T> T retrying(Supplier<T> work) {
     for (int attempt = 1; ; attempt++) {
       try {
         return work.get();

@@ -42,7 +42,8 @@ final class JdbcAdmin implements AdminQueries {
   private static final String MESSAGE =
       "SELECT seq, lane, received_at, {now} FROM {message} WHERE source = ? AND id = ?";
 
-  // Indexes: delivery_pk, later_pk, poison_pk, receipt_pk; one of the four holds the family.
+  // Indexes: delivery_pk, later_pk, poison_pk, receipt_pk; one of the four holds the family, or two
+  // of its kin, each in one, if the message came while they were apart.
   private static final String STATE =
       """
       SELECT s.state, s.due_at, s.ended_at, s.failures, s.crashes, s.releases, h.handler_key, s.handler
@@ -59,6 +60,7 @@ final class JdbcAdmin implements AdminQueries {
             SELECT 'r', CAST(NULL AS :time), completed_at, failures, crashes, releases, key_id, handler
             FROM {receipt} WHERE seq = :seq AND handler IN (:kin)) s
       JOIN {handler} h ON h.key_id = s.key_id
+      ORDER BY CASE WHEN s.handler = ? THEN 0 ELSE 1 END
       """;
 
   private static final String POISONED =
@@ -74,13 +76,14 @@ final class JdbcAdmin implements AdminQueries {
       """;
 
   private static final String POISONED_OF_ALL = POISONED.formatted("");
-  private static final String POISONED_OF_ONE = POISONED.formatted("WHERE p.handler = ?");
+  private static final String POISONED_OF_ONE = POISONED.formatted("WHERE p.handler IN (:kin)");
 
   // Index: poison_pk.
   private static final String LOCK_POISON =
       """
       SELECT lane, handler, version, key_id, releases, key_hash
       FROM {poison} WHERE seq = ? AND handler IN (:kin)
+      ORDER BY CASE WHEN handler = ? THEN 0 ELSE 1 END
       FOR UPDATE
       """;
 
@@ -100,6 +103,8 @@ final class JdbcAdmin implements AdminQueries {
         AND NOT EXISTS (SELECT 1 FROM {poison} p
                         WHERE p.handler = l.handler AND p.key_hash = l.key_hash AND p.seq < l.seq)
       """;
+
+  private static final String KEY = "SELECT handler_key FROM {handler} WHERE key_id = ?";
 
   private static final String AUDIT =
       "INSERT INTO {audit} (done_at, actor, action, reason, subject) VALUES ({now}, ?, ?, ?, ?)";
@@ -176,21 +181,24 @@ final class JdbcAdmin implements AdminQueries {
           Map<List<Long>, Failure> failures =
               JdbcDeliveries.newestFailures(session, statements, List.of(stored.seq()));
           String text =
-              session
-                  .sql(STATE)
+              ofKin(session, STATE, family)
                   .replace(":time", session.dialect.timeType())
                   .replace(":lane", String.valueOf(stored.lane()))
-                  .replace(":seq", String.valueOf(stored.seq()))
-                  .replace(":kin", Lists.numbers(families.kin(family)));
+                  .replace(":seq", String.valueOf(stored.seq()));
           return statements
               .guarded(
                   session,
                   text,
-                  params -> {},
+                  params -> params.add(family),
                   row -> view(session, row, new MessageRef(source, id), stored, failures))
               .stream()
               .findFirst();
         });
+  }
+
+  /** The statement for all families that count as this one. */
+  private String ofKin(Session session, String template, int family) {
+    return session.sql(template).replace(":kin", Lists.numbers(families.kin(family)));
   }
 
   private static DeliveryView view(
@@ -210,7 +218,7 @@ final class JdbcAdmin implements AdminQueries {
         row.getInt(5),
         row.getInt(6),
         stored.receivedAt(),
-        Optional.ofNullable(due),
+        state == DeliveryState.SCHEDULED ? Optional.ofNullable(due) : Optional.empty(),
         Optional.ofNullable(session.dialect.read(row, 3)),
         Optional.ofNullable(failures.get(List.of(stored.seq(), row.getLong(8)))));
   }
@@ -232,13 +240,8 @@ final class JdbcAdmin implements AdminQueries {
     return jdbc.read(
         session ->
             session.query(
-                family == null ? POISONED_OF_ALL : POISONED_OF_ONE,
-                params -> {
-                  if (family != null) {
-                    params.add(family.intValue());
-                  }
-                  params.add(limit);
-                },
+                family == null ? POISONED_OF_ALL : ofKin(session, POISONED_OF_ONE, family),
+                params -> params.add(limit),
                 row ->
                     new DeliveryView(
                         new MessageRef(row.getString(1), row.getString(2)),
@@ -271,8 +274,8 @@ final class JdbcAdmin implements AdminQueries {
     long seq = message.get().seq();
     Optional<Poisoned> poisoned =
         session.one(
-            session.sql(LOCK_POISON).replace(":kin", Lists.numbers(families.kin(family))),
-            params -> params.add(seq),
+            ofKin(session, LOCK_POISON, family),
+            params -> params.add(seq).add(family),
             row ->
                 new Poisoned(
                     row.getInt(1),
@@ -302,14 +305,10 @@ final class JdbcAdmin implements AdminQueries {
       session.update(
           RELEASE_BLOCKED, params -> params.add(head.handler()).add(keyHash.longValue()).add(seq));
     }
-    session.update(
-        AUDIT,
-        params ->
-            params
-                .add(actor)
-                .add("retry")
-                .add(reason)
-                .add(new MessageRef(source, id) + " for handler " + head.handler()));
+    String key =
+        session.one(KEY, params -> params.add(head.keyId()), row -> row.getString(1)).orElse("");
+    String subject = "%s for handler '%s'".formatted(new MessageRef(source, id), key);
+    session.update(AUDIT, params -> params.add(actor).add("retry").add(reason).add(subject));
     CrashPoints.reach("retry.before-commit");
     return true;
   }

@@ -43,10 +43,6 @@ final class Session {
     }
   }
 
-  /** The columns of an open delivery, in the order that {@link #delivery} reads them. */
-  static final String DELIVERY =
-      "seq, lane, handler, version, key_id, failures, crashes, releases, key_hash, mark";
-
   private static final int ROWS_PER_INSERT = 2000;
   private static final String REPLICATION_DOUBT = "01000";
 
@@ -223,7 +219,10 @@ final class Session {
     return time;
   }
 
-  /** Reads the columns of {@link #DELIVERY}, from the first one on. */
+  /**
+   * Reads the columns {@code seq, lane, handler, version, key_id, failures, crashes, releases,
+   * key_hash, mark}, from the first one on.
+   */
   static Delivery delivery(ResultSet row, boolean late) throws SQLException {
     return new Delivery(
         new Cell(row.getInt(2), row.getInt(3)),

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Looks at the first words of each statement in a text, behind comments and white space, and tells
@@ -250,7 +251,7 @@ final class SqlText {
         && (at == 1 || !isWordPart(sql.charAt(at - 2)));
   }
 
-  private static @org.jspecify.annotations.Nullable String dollarTag(String sql, int at) {
+  private static @Nullable String dollarTag(String sql, int at) {
     int end = at + 1;
     while (end < sql.length() && isWordPart(sql.charAt(end))) {
       end++;

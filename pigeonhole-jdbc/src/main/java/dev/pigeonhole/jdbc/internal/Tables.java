@@ -95,6 +95,11 @@ public final class Tables {
     return resolved.computeIfAbsent(template, this::resolve);
   }
 
+  /** How many templates are kept. */
+  int kept() {
+    return resolved.size();
+  }
+
   private String resolve(String template) {
     Matcher placeholder = PLACEHOLDER.matcher(template);
     return placeholder.replaceAll(

@@ -1,0 +1,177 @@
+package dev.pigeonhole.internal.dispatch;
+
+import dev.pigeonhole.internal.rescue.Node;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.Delivery;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The cells that this node owns, and where each open row was counted. Touched by the dispatcher's
+ * thread alone, but for {@link #staying()} and {@link #leaving()}, which the node asks.
+ */
+final class OwnedCells {
+  private final Map<Cell, CellState> cells = new LinkedHashMap<>();
+
+  /** Where each open row was counted: a cell can be lost and taken anew while a row still runs. */
+  private final Map<Delivery, CellState> homes = new HashMap<>();
+
+  private final Set<CellState> probationOver = new HashSet<>();
+
+  // Copies for the node's thread, made anew by everything that changes them.
+  private volatile Set<Cell> staying = Set.of();
+  private volatile Set<Cell> leaving = Set.of();
+
+  /** Those that nobody asked for. */
+  Set<Cell> staying() {
+    return staying;
+  }
+
+  /** Those that are given back as soon as nothing of them is open. */
+  Set<Cell> leaving() {
+    return leaving;
+  }
+
+  /** All of them, as they change. */
+  Collection<CellState> all() {
+    return Collections.unmodifiableCollection(cells.values());
+  }
+
+  @Nullable CellState get(Cell cell) {
+    return cells.get(cell);
+  }
+
+  boolean contains(Cell cell) {
+    return cells.containsKey(cell);
+  }
+
+  // ---- coming and going
+
+  /**
+   * Adds those that are not there.
+   *
+   * @param handed rows whose news will come: attempts from before a cell was lost may still run
+   */
+  void take(List<CellState> taken, Collection<Delivery> handed) {
+    for (CellState state : taken) {
+      if (cells.putIfAbsent(state.cell, state) == null) {
+        countOpen(state, handed);
+      }
+    }
+    changed();
+  }
+
+  void leave(List<Cell> wanted) {
+    for (Cell cell : wanted) {
+      CellState state = cells.get(cell);
+      if (state != null) {
+        state.leaving = true;
+      }
+    }
+    changed();
+  }
+
+  void leaveAll() {
+    cells.values().forEach(state -> state.leaving = true);
+    changed();
+  }
+
+  void remove(List<Cell> gone) {
+    gone.forEach(cells::remove);
+    changed();
+  }
+
+  void clear() {
+    cells.clear();
+    changed();
+  }
+
+  void giveBackWhatIsIdle(Node node) {
+    List<Cell> done = new ArrayList<>();
+    for (CellState state : cells.values()) {
+      if (state.leaving && state.open <= 0) {
+        done.add(state.cell);
+      }
+    }
+    if (!done.isEmpty()) {
+      node.giveBack(done); // before it is forgotten here, or the node would adopt it again
+      remove(done);
+    }
+  }
+
+  private void changed() {
+    Set<Cell> stay = new HashSet<>();
+    Set<Cell> go = new HashSet<>();
+    for (CellState state : cells.values()) {
+      (state.leaving ? go : stay).add(state.cell);
+    }
+    staying = Set.copyOf(stay);
+    leaving = Set.copyOf(go);
+  }
+
+  // ---- open rows
+
+  void opened(CellState cell, Delivery row) {
+    homes.put(row, cell);
+    cell.open++;
+    if (row.late()) {
+      cell.late++;
+    }
+  }
+
+  void closed(Delivery row) {
+    CellState cell = homes.remove(row);
+    if (cell != null) {
+      cell.open--;
+      if (row.late()) {
+        cell.late--;
+      }
+    }
+  }
+
+  /** Begins to read every cell anew, with only these rows open. */
+  void reset(Collection<Delivery> handed) {
+    homes.clear();
+    for (CellState cell : cells.values()) {
+      cell.cursor = 0;
+      cell.caughtUp = false;
+      countOpen(cell, handed);
+    }
+  }
+
+  private void countOpen(CellState cell, Collection<Delivery> handed) {
+    cell.open = 0;
+    cell.late = 0;
+    for (Delivery row : handed) {
+      if (row.cell().equals(cell.cell)) {
+        opened(cell, row);
+      }
+    }
+  }
+
+  // ---- probation
+
+  void marked(CellState cell, int rows) {
+    cell.probation -= rows;
+    if (cell.probation == 0) {
+      probationOver.add(cell);
+    }
+  }
+
+  void endProbations(Node node) {
+    if (probationOver.isEmpty()) {
+      return;
+    }
+    List<Cell> over = probationOver.stream().map(state -> state.cell).toList();
+    probationOver.clear();
+    node.markClean(over);
+  }
+}

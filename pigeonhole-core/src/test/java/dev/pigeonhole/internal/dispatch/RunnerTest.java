@@ -1,0 +1,91 @@
+package dev.pigeonhole.internal.dispatch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.HandlerKey;
+import dev.pigeonhole.TransactionalHandler;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.internal.registry.Backoff;
+import dev.pigeonhole.internal.registry.BoundHandler;
+import dev.pigeonhole.internal.registry.HandlerSpec;
+import dev.pigeonhole.internal.registry.Payloads;
+import dev.pigeonhole.internal.registry.TypeSpec;
+import dev.pigeonhole.store.Deliveries;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.Outcome;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** Handlers that nobody can call: they fail where everybody sees it. */
+class RunnerTest {
+  private final List<InboxEvent> told = new ArrayList<>();
+  private final List<Settled> settled = new ArrayList<>();
+  private final Settler settler =
+      new Settler(stub(Deliveries.class, Set.of()), 100, settled::addAll);
+  private final Events events = new Events("shop", List.of(told::add));
+  private final Runner runner =
+      new Runner(
+          Payloads.using(null),
+          null,
+          new Endings(settler, events, once(), () -> Instant.EPOCH),
+          new Timeouts(null, false),
+          events,
+          () -> false,
+          stub(Runner.Surroundings.class, true));
+
+  private static Backoff once() {
+    return new Backoff(
+        Duration.ofSeconds(7),
+        Duration.ofSeconds(7),
+        false,
+        false,
+        1,
+        List.of(),
+        OptionalLong.empty());
+  }
+
+  /** Answers the same to everything. */
+  private static <T> T stub(Class<T> type, Object answer) {
+    return type.cast(
+        Proxy.newProxyInstance(
+            type.getClassLoader(),
+            new Class<?>[] {type},
+            (self, method, args) -> method.getReturnType() == void.class ? null : answer));
+  }
+
+  private String failureOf(@Nullable TransactionalHandler<Object> body) {
+    BoundHandler handler =
+        new BoundHandler(
+            new HandlerSpec(HandlerKey.of("h"), null, body, null, null, null, 1, false),
+            new TypeSpec(String.class, "t", List.of(), null, null, List.of()),
+            List.of(new HandlerId("h", 1, 1)));
+    HandlerLine line =
+        new HandlerLine(handler, 1, 1, Runnable::run, () -> false, (some, work) -> {});
+    runner.run(line, List.of(Handlers.attempt(handler, 7).work));
+    settler.flushAll();
+
+    assertThat(runner.running()).isEmpty();
+    assertThat(told).singleElement().isInstanceOf(InboxEvent.Poisoned.class);
+    return settled.stream()
+        .map(each -> ((Outcome.Poisoned) each.settlement().outcome()).failure().message())
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
+  void aHandlerWithoutABodyHasNotCompletedAnything() {
+    assertThat(failureOf(null)).contains("neither plain nor transactional");
+  }
+
+  @Test
+  void aTransactionalHandlerOfAStoreWithoutTransactionsDoesNotWaitForEver() {
+    assertThat(failureOf((payload, transaction) -> {})).contains("'h'", "transaction");
+  }
+}
