@@ -89,7 +89,10 @@ public final class Message {
     return new Message(builder);
   }
 
-  /** No handler is invoked before this time of the database's clock. */
+  /**
+   * No handler is invoked before this time of the database's clock. Only whether the time has
+   * passed already is judged by the clock of the process that accepts.
+   */
   public Message notBefore(Instant time) {
     Builder builder = new Builder(this);
     builder.notBefore = time;
