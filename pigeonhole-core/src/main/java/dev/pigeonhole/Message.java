@@ -48,8 +48,10 @@ public final class Message {
   }
 
   /**
-   * A message that is already bytes, as a transport receives it: nothing is decoded before a
-   * handler runs. A missing body (null) and an empty one stay apart.
+   * A message that is already bytes, as a transport receives it. They are stored as they are.
+   * Accepting decodes them only where the type has {@link TypeBuilder#keyedBy} or {@link
+   * TypeBuilder#orderedBy}, and rejects what cannot be decoded then; otherwise the first to decode
+   * is an attempt. A missing body (null) and an empty one stay apart.
    *
    * @param type the logical type name
    */
