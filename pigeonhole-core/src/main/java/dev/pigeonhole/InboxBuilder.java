@@ -164,9 +164,10 @@ public final class InboxBuilder {
   }
 
   /**
-   * Checks everything, opens the store and answers the inbox.
+   * Checks the options, then the database, then whose tables they are, and answers the inbox.
    *
-   * @throws ConfigurationException with every problem together
+   * @throws ConfigurationException with every problem of the first step that finds any
+   * @throws dev.pigeonhole.store.StoreException if the database cannot be reached
    */
   public Inbox build() {
     return DefaultInbox.open(store, channels, draft);
