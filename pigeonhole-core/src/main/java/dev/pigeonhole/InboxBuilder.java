@@ -83,7 +83,12 @@ public final class InboxBuilder {
     return this;
   }
 
-  /** How many rows are read, settled or accepted in one go at most. Default 500. */
+  /**
+   * How many rows of one cell are read, and how many outcomes are settled, in one go at most; also
+   * how many messages of several callers share a commit. A caller's own batch is not split by it,
+   * and a handler may have this many deliveries queued, or twice its slots if that is more. Default
+   * 500.
+   */
   public InboxBuilder batchSize(int rows) {
     draft.batchSize = rows;
     return this;
