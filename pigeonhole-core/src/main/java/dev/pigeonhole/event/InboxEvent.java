@@ -8,7 +8,8 @@ import java.util.List;
 
 /**
  * Something that happened in an inbox. Events of deliveries are told after the database has
- * committed what they say.
+ * committed what they say. What is accepted in a caller's transaction is told before the caller
+ * commits, and stays told if the caller rolls back.
  */
 public sealed interface InboxEvent {
 
