@@ -47,7 +47,7 @@ public interface Inbox {
 
   /**
    * Accepts inside the caller's transaction, which decides: nothing is committed here. Call {@link
-   * #wake()} after the commit, or polling finds the message within a second.
+   * #wake()} after the commit, or polling finds the message, by default within a second.
    */
   Acceptance accept(Connection connection, String channel, Message message);
 

@@ -76,7 +76,10 @@ public final class InboxBuilder {
     return this;
   }
 
-  /** Waits between looks at an idle store, growing from the first to the second. */
+  /**
+   * Waits between looks at an idle store, growing from the first to the second. Default 100 ms and
+   * 1 s.
+   */
   public InboxBuilder polling(Duration shortest, Duration longest) {
     draft.pollMin = shortest;
     draft.pollMax = longest;
@@ -116,7 +119,10 @@ public final class InboxBuilder {
     return this;
   }
 
-  /** How often a delivery may take its process with it before it is poisoned. Default 3. */
+  /**
+   * How many lone runs of a delivery may end their process before it is poisoned. A process that
+   * dies with several deliveries under way counts for none of them. Default 3.
+   */
   public InboxBuilder maxCrashes(int crashes) {
     draft.maxCrashes = crashes;
     return this;
