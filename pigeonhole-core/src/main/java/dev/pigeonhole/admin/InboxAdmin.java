@@ -3,7 +3,10 @@ package dev.pigeonhole.admin;
 import java.util.List;
 import java.util.Optional;
 
-/** Seeing and repairing an inbox. Reads are records; changes name who and why. */
+/**
+ * Seeing and repairing an inbox. Reads are records; changes name who and why. Safe for many
+ * threads.
+ */
 public interface InboxAdmin {
 
   /** The same administration in somebody's name; changes are recorded under it. */
