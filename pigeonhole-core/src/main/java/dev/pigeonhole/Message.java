@@ -5,7 +5,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A message to be accepted. Immutable; each step returns a new one.
+ * A message to be accepted. Immutable; each step returns a new one. Payload and header values are
+ * not copied: leave them alone until {@code accept} has answered.
  *
  * <pre>{@code
  * Message.of("m-1", new OrderPlaced("o-1", "c-1"))

@@ -109,6 +109,10 @@ public sealed interface InboxEvent {
   /** This node takes messages from its sources again. */
   record SourcesResumed(String inbox) implements InboxEvent {}
 
-  /** A loop of the engine failed and starts again after the restart delay. */
+  /**
+   * A loop of the engine failed and starts again after the restart delay.
+   *
+   * @param loop {@code reader}, {@code settler}, {@code beat} or {@code backlog}
+   */
   record Restarted(String inbox, String loop, Throwable cause) implements InboxEvent {}
 }
