@@ -32,7 +32,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Decides what runs next on this node.
+ * Decides what runs next on this node. Its thread is the <em>reader</em> of logs, thread names and
+ * events.
  *
  * <p>One thread owns all of its state: cells with their cursors, rows waiting to be loaded,
  * ordering keys, suspects. Everything else reaches it as mail: settles that have committed, accepts

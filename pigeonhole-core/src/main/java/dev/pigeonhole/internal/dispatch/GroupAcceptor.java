@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Callers share a commit, not their troubles. Whoever could not be served with the others, since
  * an open transaction is in the way or the group failed for a reason that may be somebody else's,
- * accepts by himself, on his own thread and without the lock. Only an outage concerns all alike.
+ * accepts alone, on its own thread and without the lock. Only an outage concerns all alike.
  */
 public final class GroupAcceptor {
   private static final class Pending {
@@ -163,7 +163,7 @@ public final class GroupAcceptor {
     return e instanceof StoreException failed && failed.kind() != StoreException.Kind.PERMANENT;
   }
 
-  /** Nobody knows whose fault it was: let each try for himself. */
+  /** Nobody knows whose fault it was: let each try on its own. */
   private static void leaveAlone(Pending pending) {
     pending.results = Collections.nCopies(pending.batch.size(), new AcceptResult.Busy());
   }
