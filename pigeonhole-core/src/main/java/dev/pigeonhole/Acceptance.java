@@ -3,20 +3,25 @@ package dev.pigeonhole;
 import java.time.Instant;
 
 /**
- * What became of a message that was handed in. All but {@link Rejected} are safe to acknowledge:
- * the inbox has the message, or had it before.
+ * What became of a message that was handed in. {@link Accepted} and {@link Repeat} are safe to
+ * acknowledge: the inbox has the message. So is {@link Conflict} where the channel keeps the second
+ * copy; under {@link OnConflict#REJECT} nobody has it, and acknowledging loses it. {@link Rejected}
+ * is not stored.
  */
 public sealed interface Acceptance {
 
   /** Stored with a delivery for each handler. */
   record Accepted(MessageRef message) implements Acceptance {}
 
-  /** Known already; no handler that has seen it will see it again. */
+  /** Known already; no handler that has a delivery of it gets a second one. */
   record Repeat(MessageRef message, Instant firstReceived) implements Acceptance {}
 
-  /** The identity is known with other content; see {@link OnConflict}. */
+  /**
+   * The identity is known with other content. This copy is never delivered; {@link OnConflict} says
+   * whether it is kept.
+   */
   record Conflict(MessageRef message) implements Acceptance {}
 
-  /** Not stored, and the same message never will be. */
+  /** Not stored, and the same message would be rejected again. */
   record Rejected(ErrorCode code, String reason) implements Acceptance {}
 }

@@ -6,11 +6,12 @@ import java.time.Instant;
  * Why an attempt failed, as it is stored: bounded, and escaped so that saving it can never fail.
  *
  * @param code a stable code where the library knows the reason, else {@code PH-HND-01}
- * @param type the exception's class name
+ * @param type the exception's class name, or the code where there was no exception
  * @param message the exception's message, at most 2,000 characters
- * @param stack the stack trace, at most 8 KB
- * @param fingerprint equal for failures of the same type at the same place
- * @param at when it happened
+ * @param stack the stack trace, at most 8,000 characters; empty where there was no exception
+ * @param fingerprint equal for failures of the same type in the same three innermost methods; the
+ *     code where there was no exception
+ * @param at when it happened, by the clock of the node
  */
 public record Failure(
     ErrorCode code, String type, String message, String stack, String fingerprint, Instant at) {}

@@ -7,8 +7,9 @@ public interface HandlerTransaction<T> {
 
   /**
    * The connection whose writes commit with the receipt. It refuses commit, rollback, close,
-   * autocommit, and statements that would end the transaction; any SQL error on it, caught or not,
-   * makes the attempt fail.
+   * autocommit, and statements that would end the transaction. Any SQL error on it, caught or not,
+   * rolls everything back. The attempt counts as failed unless the database itself was in trouble,
+   * as with a deadlock or a lost connection: then it is made again, uncounted.
    */
   Connection connection();
 

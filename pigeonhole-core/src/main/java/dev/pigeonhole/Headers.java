@@ -10,6 +10,9 @@ import org.jspecify.annotations.Nullable;
  * What travels beside the payload, in the order it was set. Values are text, whole and decimal
  * numbers, booleans, instants, bytes, null, and lists and maps of these; each comes back as what it
  * was.
+ *
+ * <p>Immutable, but not what it holds: bytes, lists and maps are not copied. Leave them alone until
+ * {@code accept} has answered.
  */
 public final class Headers {
   private static final Headers NONE = new Headers(Map.of());
@@ -25,7 +28,7 @@ public final class Headers {
     return NONE;
   }
 
-  /** These headers, copied. */
+  /** These headers in a map of its own; the values are the same objects. */
   public static Headers of(Map<String, ? extends @Nullable Object> values) {
     return new Headers(Collections.unmodifiableMap(new LinkedHashMap<>(values)));
   }

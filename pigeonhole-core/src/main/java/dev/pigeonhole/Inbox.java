@@ -14,6 +14,8 @@ import java.util.Optional;
  * hand with {@link #drain()}. After {@code accept} has answered, every handler registered for the
  * message's type is invoked at least once, whatever process dies; a transactional handler's effects
  * happen exactly once. {@code docs/guarantees.md} says it in full.
+ *
+ * <p>Safe for many threads.
  */
 public interface Inbox {
 
@@ -22,6 +24,7 @@ public interface Inbox {
     return new InboxBuilder(store);
   }
 
+  /** What {@link InboxBuilder#named} was given. */
   String name();
 
   /**
@@ -29,6 +32,7 @@ public interface Inbox {
    *
    * @throws dev.pigeonhole.store.StoreException if the store cannot say that it has the message: do
    *     not acknowledge, let it come again
+   * @throws InboxException with {@code PH-CFG-17} if the inbox has no such channel
    */
   Acceptance accept(String channel, Message message);
 
@@ -42,12 +46,18 @@ public interface Inbox {
    * @throws dev.pigeonhole.store.StoreException if the store cannot say that it has all of them;
    *     some may be stored. Let the whole batch come again: what is stored answers {@link
    *     Acceptance.Repeat}
+   * @throws InboxException with {@code PH-CFG-17} if the inbox has no such channel
    */
   List<Acceptance> accept(String channel, List<Message> messages);
 
   /**
    * Accepts inside the caller's transaction, which decides: nothing is committed here. Call {@link
-   * #wake()} after the commit, or polling finds the message within a second.
+   * #wake()} after the commit, or polling finds the message, by default within a second.
+   *
+   * @throws dev.pigeonhole.store.StoreException if the database refuses, or with {@code PH-TX-06}
+   *     if the connection is in autocommit mode, or with {@code PH-TX-07} if the store takes part
+   *     in no transaction. Roll back then
+   * @throws InboxException with {@code PH-CFG-17} if the inbox has no such channel
    */
   Acceptance accept(Connection connection, String channel, Message message);
 
@@ -57,12 +67,22 @@ public interface Inbox {
   /** Looks for new work now, in this process. */
   void wake();
 
-  /** Begins to handle messages in the background. */
+  /**
+   * Begins to handle messages in the background, then starts the sources.
+   *
+   * @throws InboxException with {@code PH-RUN-02} if it is running already
+   * @throws dev.pigeonhole.store.StoreException if the store cannot be reached. What a source
+   *     throws passes through as well; nothing is left running then
+   */
   RunningInbox start();
 
   /**
-   * Without {@link #start()}: runs everything that is due on the calling thread, until nothing is,
-   * and answers how many attempts that took.
+   * Without {@link #start()}: runs everything that is due on the calling thread, one after the
+   * other, until nothing is, and answers how many attempts that took. Timeouts of handlers, the
+   * executor and the sources have no effect here.
+   *
+   * @throws InboxException with {@code PH-RUN-02} if the inbox is running
+   * @throws dev.pigeonhole.store.StoreException if the store cannot be reached
    */
   int drain();
 

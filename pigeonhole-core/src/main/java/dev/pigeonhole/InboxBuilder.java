@@ -76,14 +76,22 @@ public final class InboxBuilder {
     return this;
   }
 
-  /** Waits between looks at an idle store, growing from the first to the second. */
+  /**
+   * Waits between looks at an idle store, growing from the first to the second. Default 100 ms and
+   * 1 s.
+   */
   public InboxBuilder polling(Duration shortest, Duration longest) {
     draft.pollMin = shortest;
     draft.pollMax = longest;
     return this;
   }
 
-  /** How many rows are read, settled or accepted in one go at most. Default 500. */
+  /**
+   * How many rows of one cell are read, and how many outcomes are settled, in one go at most; also
+   * how many messages of several callers share a commit. A caller's own batch is not split by it,
+   * and a handler may have this many deliveries queued, or twice its slots if that is more. Default
+   * 500.
+   */
   public InboxBuilder batchSize(int rows) {
     draft.batchSize = rows;
     return this;
@@ -111,7 +119,10 @@ public final class InboxBuilder {
     return this;
   }
 
-  /** How often a delivery may take its process with it before it is poisoned. Default 3. */
+  /**
+   * How many lone runs of a delivery may end their process before it is poisoned. A process that
+   * dies with several deliveries under way counts for none of them. Default 3.
+   */
   public InboxBuilder maxCrashes(int crashes) {
     draft.maxCrashes = crashes;
     return this;
@@ -164,9 +175,10 @@ public final class InboxBuilder {
   }
 
   /**
-   * Checks everything, opens the store and answers the inbox.
+   * Checks the options, then the database, then whose tables they are, and answers the inbox.
    *
-   * @throws ConfigurationException with every problem together
+   * @throws ConfigurationException with every problem of the first step that finds any
+   * @throws dev.pigeonhole.store.StoreException if the database cannot be reached
    */
   public Inbox build() {
     return DefaultInbox.open(store, channels, draft);

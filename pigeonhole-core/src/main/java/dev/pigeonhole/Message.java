@@ -5,7 +5,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A message to be accepted. Immutable; each step returns a new one.
+ * A message to be accepted. Immutable; each step returns a new one. Payload and header values are
+ * not copied: leave them alone until {@code accept} has answered.
  *
  * <pre>{@code
  * Message.of("m-1", new OrderPlaced("o-1", "c-1"))
@@ -48,8 +49,10 @@ public final class Message {
   }
 
   /**
-   * A message that is already bytes, as a transport receives it: nothing is decoded before a
-   * handler runs. A missing body (null) and an empty one stay apart.
+   * A message that is already bytes, as a transport receives it. They are stored as they are.
+   * Accepting decodes them only where the type has {@link TypeBuilder#keyedBy} or {@link
+   * TypeBuilder#orderedBy}, and rejects what cannot be decoded then; otherwise the first to decode
+   * is an attempt. A missing body (null) and an empty one stay apart.
    *
    * @param type the logical type name
    */
@@ -89,7 +92,10 @@ public final class Message {
     return new Message(builder);
   }
 
-  /** No handler is invoked before this time of the database's clock. */
+  /**
+   * No handler is invoked before this time of the database's clock. Only whether the time has
+   * passed already is judged by the clock of the process that accepts.
+   */
   public Message notBefore(Instant time) {
     Builder builder = new Builder(this);
     builder.notBefore = time;

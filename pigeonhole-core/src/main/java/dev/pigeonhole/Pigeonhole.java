@@ -11,7 +11,8 @@ import java.util.List;
 
 /**
  * The inboxes and the direct channels of one application: started and stopped together, checked
- * together, published to together. Each inbox keeps its own store, engine and options.
+ * together, published to together. Each inbox keeps its own store, engine and options. Safe for
+ * many threads.
  *
  * <pre>{@code
  * Pigeonhole app =

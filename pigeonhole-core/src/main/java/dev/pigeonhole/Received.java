@@ -7,7 +7,10 @@ import java.util.Optional;
 /** A message as one attempt of one handler sees it. */
 public interface Received<T> {
 
-  /** This attempt's own copy; changing it is seen by nobody else. */
+  /**
+   * This attempt's own copy; changing it is seen by nobody else. Null for bytes or text of a
+   * message without a body.
+   */
   T payload();
 
   /** Source and id. */

@@ -1,17 +1,24 @@
 package dev.pigeonhole;
 
-/** An inbox at work. Closing it is a graceful stop; closing twice is harmless. */
+/**
+ * An inbox at work. Closing it is a graceful stop; closing twice is harmless. Safe for many
+ * threads.
+ */
 public interface RunningInbox extends AutoCloseable {
 
-  /** Blocks until somebody closes it. */
+  /** Blocks until it has stopped: somebody has closed it, or it ran out of memory. */
   void awaitStopped() throws InterruptedException;
 
   /** Whether its loops are alive and its node has beaten lately. */
   boolean healthy();
 
   /**
-   * Stops reading, lets running attempts end within the grace period, releases the rest uncounted,
-   * gives the lanes back, and returns when all of that is done.
+   * Stops the sources, starts nothing new, lets running attempts end within the grace period,
+   * releases the rest uncounted, gives the lanes back, and returns when all of that is done. Each
+   * source may take the grace period besides.
+   *
+   * <p>Interrupting the closing thread cuts running attempts at once. A handler that closes its own
+   * inbox is waited for like any other: until the grace period is over.
    */
   @Override
   void close();

@@ -37,13 +37,22 @@ public final class TypeBuilder<T> {
   /**
    * A business key instead of the message id: a republished message with a new id is a repeat. The
    * key is scoped by the type's name, so keys of two types never meet.
+   *
+   * <p>Called by the threads that accept, several at once. A message for which it answers null or
+   * throws is rejected with {@code PH-ID-07}.
    */
   public TypeBuilder<T> keyedBy(Function<? super T, @Nullable String> selector) {
     this.businessKey = payload -> selector.apply(type.cast(payload));
     return this;
   }
 
-  /** Messages with the same key reach each handler one at a time, in the order of receipt. */
+  /**
+   * Messages with the same key reach each handler one at a time, in the order of receipt; null
+   * means no order.
+   *
+   * <p>Called by the threads that accept, several at once. A message for which it throws is
+   * rejected with {@code PH-HDR-04}, one without a body with {@code PH-ID-07}.
+   */
   public TypeBuilder<T> orderedBy(Function<? super T, @Nullable String> selector) {
     this.orderingKey = payload -> selector.apply(type.cast(payload));
     return this;

@@ -1,6 +1,6 @@
 package dev.pigeonhole.admin;
 
-/** The states of a delivery; all but the last two are open, and the first four count as pending. */
+/** The states of a delivery; all but the last two are open. */
 public enum DeliveryState {
   /** Ready to run, or running. */
   PENDING,
@@ -8,7 +8,7 @@ public enum DeliveryState {
   SCHEDULED,
   /** Waits behind a poisoned delivery of its ordering key. */
   BLOCKED,
-  /** Waits because no living node knows its handler key. */
+  /** Waits, pending or scheduled, because no living node knows its handler key. */
   HELD,
   /** Its handler has finished the message: the receipt is there. */
   COMPLETED,

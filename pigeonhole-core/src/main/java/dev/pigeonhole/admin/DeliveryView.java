@@ -10,7 +10,7 @@ import java.util.Optional;
  *
  * @param handler the exact handler key it was created under
  * @param failures attempts that failed
- * @param crashes attempts that took their process with them
+ * @param crashes lone runs that ended their process; other deaths accuse nobody
  * @param releases attempts cut by a shutdown
  * @param due when the next attempt may start, for a scheduled one
  * @param ended when it was completed or poisoned

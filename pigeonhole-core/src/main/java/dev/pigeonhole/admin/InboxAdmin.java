@@ -6,7 +6,7 @@ import java.util.Optional;
 /**
  * Seeing and repairing an inbox. Reads are records; changes name who and why. A handler key that
  * was never registered is refused with {@link dev.pigeonhole.ErrorCode#HANDLER_KEY_UNKNOWN}, so
- * that a slip is not taken for an empty answer.
+ * that a slip is not taken for an empty answer. Safe for many threads.
  */
 public interface InboxAdmin {
 

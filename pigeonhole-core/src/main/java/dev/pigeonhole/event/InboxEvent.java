@@ -8,7 +8,8 @@ import java.util.List;
 
 /**
  * Something that happened in an inbox. Events of deliveries are told after the database has
- * committed what they say.
+ * committed what they say. What is accepted in a caller's transaction is told before the caller
+ * commits, and stays told if the caller rolls back.
  */
 public sealed interface InboxEvent {
 
@@ -108,6 +109,10 @@ public sealed interface InboxEvent {
   /** This node takes messages from its sources again. */
   record SourcesResumed(String inbox) implements InboxEvent {}
 
-  /** A loop of the engine failed and starts again after the restart delay. */
+  /**
+   * A loop of the engine failed and starts again after the restart delay.
+   *
+   * @param loop {@code reader}, {@code settler}, {@code beat} or {@code backlog}
+   */
   record Restarted(String inbox, String loop, Throwable cause) implements InboxEvent {}
 }

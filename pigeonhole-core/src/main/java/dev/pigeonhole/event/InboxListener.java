@@ -5,13 +5,14 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Told of everything that happens. Called on the engine's threads, so it should be quick; what it
- * throws is logged and swallowed.
+ * Told of everything that happens, by whichever thread caused it: threads of the engine and threads
+ * that accept, several at once. So it must be safe for many threads, and quick. What it throws is
+ * logged and swallowed.
  */
 @FunctionalInterface
 public interface InboxListener {
 
-  /** Called once for each event, by whichever thread caused it. */
+  /** Called once for each event. */
   void on(InboxEvent event);
 
   /** A listener put together from lambdas. */

@@ -33,8 +33,8 @@ public interface Acceptor {
   /**
    * The same for messages of several callers, who must not wait for each other's troubles: what
    * would have to wait for another open transaction is answered as {@link AcceptResult.Busy} after
-   * a moment, with nothing stored, and so may be its neighbours. Each caller then accepts his own
-   * by himself. Within one ordering key nothing is stored behind what is busy.
+   * a moment, with nothing stored, and so may be its neighbours. Each caller then accepts its
+   * messages on its own. Within one ordering key nothing is stored behind what is busy.
    *
    * <p>A store in which nobody waits for others need not do anything about it.
    *

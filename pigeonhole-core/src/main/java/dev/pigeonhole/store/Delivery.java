@@ -3,8 +3,8 @@ package dev.pigeonhole.store;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An open delivery as it was read. The four fields of {@link #cell()}, {@code seq} and {@code
- * version} name one attempt: every settle names them and hits one row, or is refused.
+ * An open delivery as it was read. Lane, handler, {@code seq} and {@code version} together name one
+ * attempt: every settle names them and hits one row, or is refused.
  *
  * @param cell lane and handler family
  * @param seq the message's number

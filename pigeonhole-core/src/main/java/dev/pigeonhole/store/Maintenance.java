@@ -9,11 +9,13 @@ import java.util.List;
 public interface Maintenance {
 
   /**
-   * Checks everything safety needs, schema version, durability, collation, isolation, pool size,
+   * Checks everything safety needs, such as schema version, durability, collation and pool size,
    * and claims the tables for this inbox.
    *
    * @return warnings for the log
-   * @throws ConfigurationException with every problem together
+   * @throws ConfigurationException with every problem of the checks together, or if the tables
+   *     belong to another inbox
+   * @throws StoreException if the store cannot be reached
    */
   List<String> open(StoreSettings settings);
 

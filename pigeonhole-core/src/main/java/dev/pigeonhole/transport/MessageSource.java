@@ -6,20 +6,28 @@ import java.time.Duration;
  * Where the messages of a channel come from: a queue, a topic, a mailbox. The inbox starts it after
  * its engine, pauses it while too much work waits, and stops it before the engine.
  *
- * <p>All methods are called by one thread at a time. None may wait for the other side: a broker
- * that is down is the source's own business, in the background.
+ * <p>{@link #start}, {@link #pause}, {@link #resume} and {@link #stop} are called by one thread at
+ * a time. Only {@link #stop} may wait for the other side; a broker that is down is the source's own
+ * business, in the background.
  */
 public interface MessageSource {
 
   /** What it reads, for people: {@code rabbitmq:orders}. */
   String name();
 
-  /** Begins to receive. Called again after {@link #stop} when the inbox is started anew. */
+  /**
+   * Begins to receive. Called again after {@link #stop} when the inbox is started anew. What it
+   * throws stops the sources before it, and the inbox does not start.
+   */
   void start(Acceptor acceptor);
 
-  /** Takes nothing more from the other side until resumed; what is under way may end. */
+  /**
+   * Takes nothing more from the other side until resumed; what is under way may end. A
+   * RuntimeException is logged and keeps nobody else, here and in the methods below.
+   */
   void pause(String reason);
 
+  /** Goes on after {@link #pause}. A source that is paused may also be stopped instead. */
   void resume();
 
   /**

@@ -1,4 +1,4 @@
-/** The contracts that a store or a source proves itself against. */
+/** The contract that a store proves itself against. */
 @NullMarked
 package dev.pigeonhole.tck;
 

@@ -5,8 +5,9 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Waits for something that happens in another thread or process. This is the only place in the
- * tests that sleeps: a test says what it waits for, never how long that usually takes.
+ * Waits for something that happens in another thread or process: a test says what it waits for,
+ * never how long that usually takes. Tests that sleep elsewhere do so to take time or to pace load,
+ * not to wait for somebody.
  */
 public final class Eventually {
 

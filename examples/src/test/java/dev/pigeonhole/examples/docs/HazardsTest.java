@@ -26,6 +26,7 @@ class HazardsTest {
   private static final Pattern IN_TEXT =
       Pattern.compile("\\b(DUR|ID|CLM|PG|MY|HX|JD|HD|OP|SC)-(\\d\\d)\\b|\\b(D)\\.\\d+/(\\d+)");
   private static final Pattern PROOF = Pattern.compile("`([A-Za-z]\\w{3,})`");
+  private static final Pattern BY_NUMBER = Pattern.compile("([\\w./-]+?)_? ?…");
 
   private static final Set<String> names = new TreeSet<>();
   private static final Set<String> proven = new TreeSet<>();
@@ -105,6 +106,28 @@ class HazardsTest {
           }
         });
     assertThat(missing).isEmpty();
+  }
+
+  @Test
+  void everyNumberOfATestIsExplained() {
+    Set<String> unexplained = new TreeSet<>(proven);
+    unexplained.removeAll(mentioned("docs/hazards.md"));
+    assertThat(unexplained).isEmpty();
+  }
+
+  @Test
+  void everyProofByNumberExists() {
+    Set<String> claimed = new TreeSet<>();
+    for (String line : Documents.lines(Documents.ROOT.resolve("docs/hazards.md"))) {
+      Matcher proof = BY_NUMBER.matcher(line);
+      while (line.startsWith("| ") && proof.find()) {
+        collect(IN_NAME.matcher(proof.group(1)), claimed);
+        collect(IN_TEXT.matcher(proof.group(1)), claimed);
+      }
+    }
+    assertThat(claimed).isNotEmpty();
+    claimed.removeAll(proven);
+    assertThat(claimed).isEmpty();
   }
 
   @Test

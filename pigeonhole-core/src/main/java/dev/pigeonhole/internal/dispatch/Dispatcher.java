@@ -28,7 +28,8 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 
 /**
- * Decides what runs next on this node.
+ * Decides what runs next on this node. Its thread is the <em>reader</em> of logs, thread names and
+ * events.
  *
  * <p>One thread owns all of its state: cells with their cursors, rows waiting to be loaded,
  * ordering keys, suspects. Everything else reaches it as mail: settles that have committed, accepts

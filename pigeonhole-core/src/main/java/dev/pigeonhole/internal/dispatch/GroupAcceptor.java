@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Callers share a commit, not their troubles. Whoever could not be served with the others, since
  * an open transaction is in the way or the group failed for a reason that may be somebody else's,
- * accepts by himself, on his own thread and without the lock. Only an outage concerns all alike.
+ * accepts alone, on its own thread and without the lock. Only an outage concerns all alike.
  */
 public final class GroupAcceptor {
   private static final class Pending {

@@ -10,7 +10,10 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** Makes threads, named {@code pigeonhole-<inbox>-<role>-<n>}. */
+/**
+ * Makes threads. Loops are named {@code pigeonhole-<inbox>-<role>}, workers and the timer {@code
+ * pigeonhole-<inbox>-<role>-<n>}; virtual threads have no name.
+ */
 final class Threads {
   private Threads() {}
 

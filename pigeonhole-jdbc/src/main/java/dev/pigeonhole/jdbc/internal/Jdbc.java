@@ -84,7 +84,7 @@ final class Jdbc {
     }
   }
 
-  /** A session on the connection of somebody who commits for himself. */
+  /** A session on the connection of a caller, who commits. */
   Session foreign(Connection connection) {
     return new Session(connection, dialect, tables, clock, true, false, LockWait.NORMAL);
   }

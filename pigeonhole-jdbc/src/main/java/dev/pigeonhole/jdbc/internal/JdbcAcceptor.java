@@ -78,8 +78,8 @@ final class JdbcAcceptor implements Acceptor {
   /**
    * One call of {@link #accept(List)}. A row that the database refuses, or an identity that another
    * open transaction is inserting, is found by halving, so that it concerns nobody else. Where
-   * callers share a commit only the former is looked for: each of them can find out for himself
-   * whether it is his identity that takes so long.
+   * callers share a commit only the former is looked for: each of them can find out on its own
+   * whether it is its identity that takes so long.
    */
   private final class Call {
     private final List<NewMessage> messages;
