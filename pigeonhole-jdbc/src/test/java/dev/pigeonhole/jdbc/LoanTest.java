@@ -176,4 +176,39 @@ class LoanTest {
 
     assertThat(calls).startsWith("limit 60000", "work").endsWith("limit 0", "close");
   }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void jd05_theRollbackOfAFailedHandlerHasALimitAndTheHandlerHasNone(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    List<String> limits = new CopyOnWriteArrayList<>();
+    Rig rig =
+        Rig.on(
+            database,
+            Pretending.twisted(
+                database.dataSource(),
+                call -> {
+                  if (call.name().equals("rollback")) {
+                    limits.add("rollback " + call.connection().getNetworkTimeout());
+                  }
+                  return call.go();
+                }));
+    rig.accept(rig.message("m", rig.a));
+    List<Delivery> open = rig.open(rig.a, 10);
+    limits.clear();
+    assertThatExceptionOfType(WorkFailedException.class)
+        .isThrownBy(
+            () ->
+                rig.store
+                    .transactions()
+                    .orElseThrow()
+                    .run(
+                        open,
+                        (row, connection) -> {
+                          limits.add("handler " + connection.getNetworkTimeout());
+                          throw new IllegalStateException("on purpose");
+                        }));
+
+    assertThat(limits).containsExactly("handler 0", "rollback 60000");
+  }
 }

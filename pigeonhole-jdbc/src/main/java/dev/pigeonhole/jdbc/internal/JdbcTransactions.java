@@ -104,8 +104,8 @@ final class JdbcTransactions implements Transactions {
       }
     } finally {
       unit.end();
+      borrowed.limitNetwork(); // the rollback of a unit that failed is ours to wait for
     }
-    borrowed.limitNetwork();
     return run;
   }
 
