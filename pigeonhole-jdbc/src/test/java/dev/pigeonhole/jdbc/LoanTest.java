@@ -4,7 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import com.zaxxer.hikari.HikariDataSource;
+import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.Transactions.WorkFailedException;
@@ -210,5 +214,21 @@ class LoanTest {
                         }));
 
     assertThat(limits).containsExactly("handler 0", "rollback 60000");
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void anInboxThatOnlyAcceptsAndCountsKeepsNoConnection(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    HikariDataSource pool = database.pool(20);
+    Inbox inbox =
+        Inbox.on(JdbcStore.of(pool))
+            .channel(Channel.named("c").on(String.class).handle("h", text -> {}).build())
+            .build();
+    inbox.accept("c", Message.of("m", "text"));
+
+    assertThat(inbox.admin().counts()).extracting(HandlerCounts::open).containsExactly(1L);
+    assertThat(inbox.find("c", "m", "h")).isPresent();
+    assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
   }
 }
