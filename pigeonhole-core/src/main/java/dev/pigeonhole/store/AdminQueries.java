@@ -32,6 +32,12 @@ public interface AdminQueries {
   /** How many deliveries stand open, fresh or later, under this exact key. */
   long open(int keyId);
 
+  /**
+   * What {@link Nodes#nodes()} answers, for somebody who is not a node: nothing that a node keeps
+   * for itself, such as a connection, is taken for it.
+   */
+  List<NodeRow> nodes();
+
   /** How many messages are stored. */
   long messages();
 }

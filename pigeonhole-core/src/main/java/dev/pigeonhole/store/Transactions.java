@@ -25,7 +25,8 @@ public interface Transactions {
    * @param deliveries sorted by handler and seq; one, unless the handler shares commits
    * @return the deliveries that were completed; the others were not ours to run, or not begun
    *     because the work had {@linkplain Work#enough() enough}
-   * @throws WorkFailedException if the work threw or misused the connection; all is rolled back
+   * @throws WorkFailedException if the work threw, misused the connection or wrote what the commit
+   *     refuses; all is rolled back
    * @throws StoreException if the database failed, a deadlock included; all is rolled back, or for
    *     {@link StoreException.Kind#UNKNOWN} nobody can say until the rows are read again
    */

@@ -7,13 +7,18 @@ import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -31,25 +36,16 @@ class GateTest {
     CompletableFuture<List<AcceptResult>> waiting;
     try (Connection other = database.dataSource().getConnection()) {
       other.setAutoCommit(false);
-      try (var lock =
-          other.prepareStatement(
-              "SELECT seq FROM "
-                  + rig.table("message")
-                  + " WHERE source = ? AND id = ? FOR UPDATE")) {
-        lock.setString(1, "test");
-        lock.setString(2, "a");
-        lock.executeQuery();
-        waiting =
-            CompletableFuture.supplyAsync(
-                () ->
-                    rig.store
-                        .acceptor()
-                        .accept(
-                            List.of(
-                                rig.message("a", rig.a, rig.b), rig.message("b", rig.a, rig.b))));
-        rig.accept(rig.message("b", rig.a, rig.b));
-        rig.complete(rig.open(rig.b, 10));
-      }
+      lock(rig, other, "a");
+      waiting =
+          CompletableFuture.supplyAsync(
+              () ->
+                  rig.store
+                      .acceptor()
+                      .accept(
+                          List.of(rig.message("a", rig.a, rig.b), rig.message("b", rig.a, rig.b))));
+      rig.accept(rig.message("b", rig.a, rig.b));
+      rig.complete(rig.open(rig.b, 10));
       other.rollback();
     }
     List<AcceptResult> results = waiting.get(30, TimeUnit.SECONDS);
@@ -88,6 +84,81 @@ class GateTest {
     assertThat(results).allMatch(each -> each instanceof AcceptResult.Stored);
     assertThat(seq(results.get(1))).isLessThan(seq(results.get(2)));
     assertThat(rig.count("delivery")).isEqualTo(4);
+  }
+
+  @Test
+  void aKnownIdInAnotherOpenTransactionLeavesNewOnesOfTheSharedCommitStored() throws Exception {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
+      Rig rig = Rig.on(database);
+      rig.accept(rig.message("known", rig.a));
+      List<AcceptResult> results;
+      try (Connection other = database.dataSource().getConnection()) {
+        other.setAutoCommit(false);
+        lock(rig, other, "known");
+        results =
+            rig.store
+                .acceptor()
+                .acceptTogether(
+                    List.of(
+                        rig.message("new-1", rig.a),
+                        rig.message("known", rig.a),
+                        rig.message("new-2", rig.a),
+                        rig.message("new-2", rig.a)));
+        other.rollback();
+      }
+
+      assertThat(results.get(0)).isInstanceOf(AcceptResult.Stored.class);
+      assertThat(results.get(1)).isEqualTo(new AcceptResult.Busy());
+      assertThat(results.get(2)).isInstanceOf(AcceptResult.Stored.class);
+      assertThat(results.get(3)).isEqualTo(new AcceptResult.Busy());
+      assertThat(rig.count("message")).isEqualTo(3);
+    }
+  }
+
+  @Test
+  void aKnownIdInAnotherOpenTransactionDelaysOnlyItselfInABatch() throws Exception {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
+      Rig rig = Rig.on(database);
+      rig.accept(rig.message("known", rig.a));
+      CompletableFuture<List<AcceptResult>> accepting;
+      try (Connection other = database.dataSource().getConnection()) {
+        other.setAutoCommit(false);
+        lock(rig, other, "known");
+        accepting =
+            CompletableFuture.supplyAsync(
+                () ->
+                    rig.store
+                        .acceptor()
+                        .accept(
+                            List.of(
+                                rig.message("new", rig.a),
+                                rig.message("known", rig.a),
+                                rig.message("new", rig.a))));
+        Eventually.until(
+            "the new message to be accepted",
+            Duration.ofSeconds(20),
+            () -> rig.count("message") == 2);
+        other.rollback();
+      }
+      List<AcceptResult> results = accepting.get(30, TimeUnit.SECONDS);
+
+      assertThat(results.get(0)).isInstanceOf(AcceptResult.Stored.class);
+      assertThat(results.get(1)).isInstanceOf(AcceptResult.Known.class);
+      assertThat(results.get(2)).isInstanceOf(AcceptResult.Known.class);
+    }
+  }
+
+  /** Locks the row of a message, as a repeat does that adds nothing. */
+  private static void lock(Rig rig, Connection connection, String id) throws SQLException {
+    try (PreparedStatement lock =
+        connection.prepareStatement(
+            "SELECT seq FROM "
+                + rig.table("message")
+                + " WHERE source = ? AND id = ? FOR UPDATE")) {
+      lock.setString(1, "test");
+      lock.setString(2, id);
+      lock.executeQuery();
+    }
   }
 
   private static long seq(AcceptResult result) {

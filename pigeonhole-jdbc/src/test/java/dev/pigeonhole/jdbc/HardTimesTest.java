@@ -16,6 +16,7 @@ import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
@@ -277,6 +278,40 @@ class HardTimesTest {
       result.next();
       return result.getString(1);
     }
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void aSettleThatMeetsALockedRowGivesUpForTheLockAndNotForItsOwnTime(TestDatabase database)
+      throws Exception {
+    Rig rig = Rig.on(database);
+    rig.accept(rig.message("late", rig.a));
+    rig.settle(rig.open(rig.a, 10), new Outcome.LaterUncounted(Duration.ZERO));
+    rig.accept(rig.message("fresh", rig.a));
+    List<Delivery> both = rig.open(rig.a, 10);
+    assertThat(both).extracting(Delivery::late).containsExactly(false, true);
+    int lockTimeout = database.kind() == DatabaseKind.MARIADB ? 1205 : 0;
+    String state = database.kind() == DatabaseKind.MARIADB ? "HY000" : "55P03";
+    try (Connection other = database.dataSource().getConnection();
+        Statement statement = other.createStatement()) {
+      other.setAutoCommit(false);
+      statement.executeQuery("SELECT seq FROM " + rig.table("delivery") + " FOR UPDATE").close();
+      statement.executeQuery("SELECT seq FROM " + rig.table("later") + " FOR UPDATE").close();
+      for (Delivery each : both) {
+        assertThatExceptionOfType(StoreException.class)
+            .isThrownBy(() -> rig.complete(List.of(each)))
+            .satisfies(e -> assertThat(e.kind()).isEqualTo(StoreException.Kind.TRANSIENT))
+            .havingCause()
+            .isInstanceOfSatisfying(
+                SQLException.class,
+                cause -> {
+                  assertThat(cause.getErrorCode()).isEqualTo(lockTimeout);
+                  assertThat(cause.getSQLState()).isEqualTo(state);
+                });
+      }
+      other.rollback();
+    }
+    assertThat(rig.complete(both)).isEmpty();
   }
 
   @ParameterizedTest

@@ -4,7 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import com.zaxxer.hikari.HikariDataSource;
+import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.Transactions.WorkFailedException;
@@ -175,5 +179,56 @@ class LoanTest {
     rig.accept(rig.message("m", rig.a));
 
     assertThat(calls).startsWith("limit 60000", "work").endsWith("limit 0", "close");
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void jd05_theRollbackOfAFailedHandlerHasALimitAndTheHandlerHasNone(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    List<String> limits = new CopyOnWriteArrayList<>();
+    Rig rig =
+        Rig.on(
+            database,
+            Pretending.twisted(
+                database.dataSource(),
+                call -> {
+                  if (call.name().equals("rollback")) {
+                    limits.add("rollback " + call.connection().getNetworkTimeout());
+                  }
+                  return call.go();
+                }));
+    rig.accept(rig.message("m", rig.a));
+    List<Delivery> open = rig.open(rig.a, 10);
+    limits.clear();
+    assertThatExceptionOfType(WorkFailedException.class)
+        .isThrownBy(
+            () ->
+                rig.store
+                    .transactions()
+                    .orElseThrow()
+                    .run(
+                        open,
+                        (row, connection) -> {
+                          limits.add("handler " + connection.getNetworkTimeout());
+                          throw new IllegalStateException("on purpose");
+                        }));
+
+    assertThat(limits).containsExactly("handler 0", "rollback 60000");
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void anInboxThatOnlyAcceptsAndCountsKeepsNoConnection(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    HikariDataSource pool = database.pool(20);
+    Inbox inbox =
+        Inbox.on(JdbcStore.of(pool))
+            .channel(Channel.named("c").on(String.class).handle("h", text -> {}).build())
+            .build();
+    inbox.accept("c", Message.of("m", "text"));
+
+    assertThat(inbox.admin().counts()).extracting(HandlerCounts::open).containsExactly(1L);
+    assertThat(inbox.find("c", "m", "h")).isPresent();
+    assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
   }
 }

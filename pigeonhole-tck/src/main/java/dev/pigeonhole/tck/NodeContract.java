@@ -44,6 +44,20 @@ abstract class NodeContract extends StoreFixture {
   }
 
   @Test
+  void operatorsSeeTheSameNodesAsNodesDo() {
+    nodes.join("lives", Set.of(a.family(), b.family()));
+    long stopped = nodes.join("stopped", Set.of(a.family()));
+    nodes.stopped(stopped);
+    long dead = nodes.join("dead", Set.of());
+    nodes.declareDead(dead, 0);
+
+    assertThat(store.admin().nodes()).isEqualTo(nodes.nodes());
+    assertThat(store.admin().nodes())
+        .extracting(NodeRow::state)
+        .containsExactly(State.LIVE, State.STOPPED, State.DEAD);
+  }
+
+  @Test
   void aNodeMayKnowNoHandlerAtAll() {
     assertThat(node(nodes.join("n", Set.of())).handlers()).isEmpty();
   }

@@ -7,6 +7,7 @@ import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.store.AdminQueries;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.NodeRow;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -148,6 +149,11 @@ final class MemoryAdmin implements AdminQueries {
   @Override
   public long open(int keyId) {
     return tables.commit(() -> count(open(), keyId, row -> true));
+  }
+
+  @Override
+  public List<NodeRow> nodes() {
+    return tables.commit(() -> List.copyOf(tables.ownership.nodes.values()));
   }
 
   @Override

@@ -91,7 +91,7 @@ final class DefaultAdmin implements InboxAdmin {
 
   /** Where nobody lives nobody says that a key is unknown. */
   private Predicate<Integer> knownToTheLiving() {
-    List<NodeRow> living = store.nodes().nodes().stream().filter(NodeRow::alive).toList();
+    List<NodeRow> living = store.admin().nodes().stream().filter(NodeRow::alive).toList();
     return family ->
         living.isEmpty() || living.stream().anyMatch(node -> node.handlers().contains(family));
   }

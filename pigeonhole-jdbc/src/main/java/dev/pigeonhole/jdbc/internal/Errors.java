@@ -94,6 +94,16 @@ final class Errors {
     return found;
   }
 
+  /**
+   * Whether the server has looked at what was written and said no: a value, a constraint, a
+   * trigger. It would say so again.
+   */
+  static boolean refusesContent(SQLException e) {
+    String state = root(e).getSQLState();
+    return state != null
+        && (state.startsWith("22") || state.startsWith("23") || state.startsWith("P0"));
+  }
+
   /** Whether the type of the exception alone says that the connection is gone. */
   static boolean lostByType(SQLException e) {
     return e instanceof SQLNonTransientConnectionException

@@ -130,23 +130,26 @@ final class JdbcAcceptor implements Acceptor {
         return;
       }
       try {
-        take(now, insistently(now, lockWait));
+        take(now, insistently(now, lockWait).results);
       } catch (StoreException e) {
         Fault fault =
             e.getCause() instanceof SQLException cause ? jdbc.dialect.fault(cause) : Fault.OTHER;
         boolean splits = e.kind() != Kind.UNKNOWN;
+        List<Integer> left = now.stream().filter(position -> results[position] == null).toList();
         if (splits && fault == Fault.DATA) {
-          if (now.size() == 1) {
-            results[now.get(0)] = new AcceptResult.Refused(String.valueOf(e.getMessage()));
+          if (left.size() == 1) {
+            results[left.get(0)] = new AcceptResult.Refused(String.valueOf(e.getMessage()));
           } else {
-            halves(now, lockWait);
+            halves(left, lockWait);
           }
         } else if (splits && fault == Fault.LOCK_TIMEOUT && lockWait == LockWait.SHORT) {
-          if (now.size() == 1 || together) {
-            now.forEach(this::delay);
+          if (left.size() == 1 || together) {
+            left.forEach(this::delay);
           } else {
-            halves(now, lockWait);
+            halves(left, lockWait);
           }
+        } else if (together && e.kind() == Kind.PERMANENT && left.size() < now.size()) {
+          left.forEach(this::delay); // whose fault it is they find out alone
         } else {
           throw e;
         }
@@ -184,11 +187,14 @@ final class JdbcAcceptor implements Acceptor {
       }
     }
 
-    private void take(List<Integer> positions, Batch done) {
+    /** Keeps the answers of what has committed; some may be missing yet. */
+    private void take(List<Integer> positions, @Nullable AcceptResult[] committed) {
       for (int i = 0; i < positions.size(); i++) {
-        results[positions.get(i)] = done.results[i];
+        if (committed[i] != null) {
+          results[positions.get(i)] = committed[i];
+          partlyDone = true;
+        }
       }
-      partlyDone = true;
     }
 
     /**
@@ -201,7 +207,7 @@ final class JdbcAcceptor implements Acceptor {
       boolean doubt = false;
       for (int attempt = 1; ; attempt++) {
         try {
-          return once(part(positions), lockWait);
+          return once(positions, part(positions), lockWait);
         } catch (StoreException e) {
           doubt |= e.kind() == Kind.UNKNOWN;
           boolean early = System.nanoTime() - began < INSISTING.toNanos();
@@ -231,7 +237,7 @@ final class JdbcAcceptor implements Acceptor {
       return new Batch(positions.stream().map(messages::get).toList(), token, original);
     }
 
-    private Batch once(Batch batch, LockWait lockWait) {
+    private Batch once(List<Integer> positions, Batch batch, LockWait lockWait) {
       if (statements.insertsInOneStatement() && batch.small()) {
         jdbc.write(
             lockWait,
@@ -241,6 +247,7 @@ final class JdbcAcceptor implements Acceptor {
               return batch;
             });
         if (!batch.answered()) {
+          take(positions, batch.results);
           jdbc.once(
               lockWait,
               session -> {

@@ -7,6 +7,7 @@ import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.store.AdminQueries;
 import dev.pigeonhole.store.CrashPoints;
+import dev.pigeonhole.store.NodeRow;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
@@ -320,6 +321,11 @@ final class JdbcAdmin implements AdminQueries {
             session
                 .one(OPEN, params -> params.add(keyId).add(keyId), row -> row.getLong(1))
                 .orElse(0L));
+  }
+
+  @Override
+  public List<NodeRow> nodes() {
+    return jdbc.read(JdbcNodes::read);
   }
 
   @Override

@@ -161,11 +161,12 @@ final class JdbcNodes implements Nodes {
 
   @Override
   public List<NodeRow> nodes() {
-    return connection.transaction(
-        session -> {
-          Instant horizon = session.now().minus(REMEMBERED);
-          return session.query(NODES, params -> params.add(horizon), JdbcNodes::node);
-        });
+    return connection.transaction(JdbcNodes::read);
+  }
+
+  static List<NodeRow> read(Session session) throws SQLException {
+    Instant horizon = session.now().minus(REMEMBERED);
+    return session.query(NODES, params -> params.add(horizon), JdbcNodes::node);
   }
 
   private static NodeRow node(ResultSet row) throws SQLException {

@@ -59,11 +59,24 @@ final class JdbcTransactions implements Transactions {
         throw lost(last);
       }
       CrashPoints.reach("tx.before-commit");
-      borrowed.commit(session);
+      commit(borrowed, session, last);
       CrashPoints.reach("tx.after-commit");
       return Set.copyOf(ours);
     } catch (SQLException e) {
       throw Errors.of(jdbc.dialect, e, LOST_IS_UNKNOWN);
+    }
+  }
+
+  /** What the server checks only now, such as a deferred key, the handler has written. */
+  private static void commit(Jdbc.Borrowed borrowed, Session session, Delivery last)
+      throws WorkFailedException {
+    try {
+      borrowed.commit(session);
+    } catch (StoreException e) {
+      if (e.getCause() instanceof SQLException cause && Errors.refusesContent(cause)) {
+        throw new WorkFailedException(last, cause);
+      }
+      throw e;
     }
   }
 
@@ -91,8 +104,8 @@ final class JdbcTransactions implements Transactions {
       }
     } finally {
       unit.end();
+      borrowed.limitNetwork(); // the rollback of a unit that failed is ours to wait for
     }
-    borrowed.limitNetwork();
     return run;
   }
 

@@ -26,6 +26,9 @@ final class MariaDbStatements implements Statements {
   private static final int TRANSACTION_IS_NOT_OURS = 1305;
   private static final int FOREIGN_LOCK_SECONDS = 30;
 
+  // Holds for the statement behind it alone.
+  private static final String LOCK_WAIT = "SET STATEMENT innodb_lock_wait_timeout = %d FOR\n";
+
   // The settings in front hold for this statement alone. A server that is not strict would cut an
   // id that is too long, and two of them could become one.
   // Locks the row that is there or inserts ours, in one step: a plain INSERT would leave a shared
@@ -71,9 +74,7 @@ final class MariaDbStatements implements Statements {
     Integer[] order = Gate.inKeyOrder(messages);
     String values =
         session.sql(FIRST_ROW) + (", " + session.sql(OTHER_ROWS)).repeat(order.length - 1);
-    int seconds =
-        Math.max(1, session.foreign ? FOREIGN_LOCK_SECONDS : session.lockWait.millis / 1000);
-    String text = session.sql(INSERT).formatted(seconds, values);
+    String text = session.sql(INSERT).formatted(lockSeconds(session), values);
     List<Row> rows =
         session.query(
             text,
@@ -104,6 +105,15 @@ final class MariaDbStatements implements Statements {
       ValueRows.deliver(session, messages, fresh, rows.get(0).now());
     }
     return new Inserted(fresh, known);
+  }
+
+  private static int lockSeconds(Session session) {
+    return Math.max(1, session.foreign ? FOREIGN_LOCK_SECONDS : session.lockWait.millis / 1000);
+  }
+
+  /** A statement that waits no longer than it may for somebody else's rows. */
+  private static String limited(Session session, String statement) {
+    return LOCK_WAIT.formatted(lockSeconds(session)) + session.sql(statement);
   }
 
   private static void bind(Params params, int position, NewMessage message, long token)
@@ -151,12 +161,19 @@ final class MariaDbStatements implements Statements {
   }
 
   @Override
+  public <T> List<T> guarded(
+      Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)
+      throws SQLException {
+    return session.query(limited(session, statement), bind, mapper);
+  }
+
+  @Override
   public Set<Delivery> take(Session session, List<Delivery> deliveries) throws SQLException {
     Named named = new Named(deliveries);
     for (boolean late : new boolean[] {false, true}) {
       if (!named.part(late).isEmpty()) {
         String text =
-            session.sql(late ? "DELETE FROM {later} WHERE " : "DELETE FROM {delivery} WHERE ")
+            limited(session, late ? "DELETE FROM {later} WHERE " : "DELETE FROM {delivery} WHERE ")
                 + predicate(named.part(late))
                 + " RETURNING handler, seq";
         session.query(text, params -> {}, row -> named.hit(late, row.getInt(1), row.getLong(2)));

@@ -1,0 +1,167 @@
+package dev.pigeonhole.jdbc;
+
+import static dev.pigeonhole.HandlerOption.retrying;
+import static dev.pigeonhole.HandlerOption.sharedCommits;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.HandlerTransaction;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.event.InboxListener;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.Transactions;
+import dev.pigeonhole.store.Transactions.WorkFailedException;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** PostgreSQL checks deferred constraints at COMMIT: what they refuse is the handler's work. */
+class RefusedCommitTest {
+  private static final String CUSTOMER = "CREATE TABLE customer (id int PRIMARY KEY)";
+  private static final String EFFECT =
+      """
+      CREATE TABLE effect (
+        id int UNIQUE DEFERRABLE INITIALLY DEFERRED,
+        customer int REFERENCES customer DEFERRABLE INITIALLY DEFERRED,
+        amount int)
+      """;
+  private static final String CHECK =
+      """
+      CREATE FUNCTION check_amount() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF 100 / NEW.amount < 5 THEN RAISE EXCEPTION 'too much'; END IF;
+        RETURN NULL;
+      END $$
+      """;
+  private static final String CHECKED =
+      """
+      CREATE CONSTRAINT TRIGGER amount AFTER INSERT ON effect DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION check_amount()
+      """;
+
+  private final BlockingQueue<InboxEvent.Poisoned> poisoned = new LinkedBlockingQueue<>();
+  private final BlockingQueue<InboxEvent.Completed> completed = new LinkedBlockingQueue<>();
+
+  private static TestDatabase database() {
+    TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
+    Schema.migrate(database.dataSource());
+    for (String sql : List.of(CUSTOMER, EFFECT, CHECK, CHECKED)) {
+      database.execute(sql);
+    }
+    database.execute("INSERT INTO customer VALUES (1)");
+    return database;
+  }
+
+  private static void insert(Connection connection, String row) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute("INSERT INTO effect VALUES " + row);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "23503 | (1, 2, 1)",
+        "23505 | (1, 1, 1), (1, 1, 1)",
+        "22012 | (1, 1, 0)",
+        "P0001 | (1, 1, 50)"
+      })
+  void whatTheCommitRefusesIsTheHandlersFailureAndItsConnectionIsAsGoodAsNew(
+      String state, String row) throws Exception {
+    try (TestDatabase database = database()) {
+      HikariDataSource pool = database.pool(5);
+      Rig rig = Rig.on(database, pool);
+      rig.accept(rig.message("m", rig.a));
+      Delivery delivery = rig.only(rig.a);
+      Transactions transactions = rig.store.transactions().orElseThrow();
+
+      assertThatExceptionOfType(WorkFailedException.class)
+          .isThrownBy(
+              () ->
+                  transactions.run(
+                      List.of(delivery), (each, connection) -> insert(connection, row)))
+          .satisfies(failed -> assertThat(failed.delivery()).isEqualTo(delivery))
+          .satisfies(
+              failed ->
+                  assertThat(failed.getCause())
+                      .isInstanceOfSatisfying(
+                          SQLException.class,
+                          cause -> assertThat(cause.getSQLState()).isEqualTo(state)));
+      assertThat(rig.only(rig.a)).isEqualTo(delivery);
+      assertThat(rig.count("receipt")).isZero();
+
+      assertThat(
+              transactions.run(
+                  List.of(delivery), (each, connection) -> insert(connection, "(1, 1, 1)")))
+          .containsExactly(delivery);
+      assertThat(database.count("SELECT count(*) FROM effect")).isEqualTo(1);
+      assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+    }
+  }
+
+  private static void handle(String row, HandlerTransaction<String> transaction)
+      throws SQLException {
+    insert(transaction.connection(), row);
+  }
+
+  private static <T> T next(BlockingQueue<T> queue) throws InterruptedException {
+    @Nullable T next = queue.poll(60, TimeUnit.SECONDS);
+    assertThat(next).isNotNull();
+    return next;
+  }
+
+  @Test
+  void whatTheCommitRefusesIsCountedAndPoisonedAndItsNeighboursComplete() throws Exception {
+    try (TestDatabase database = database()) {
+      Inbox inbox =
+          Inbox.on(JdbcStore.of(database.pool(20)))
+              .listener(
+                  InboxListener.create().onPoisoned(poisoned::add).onCompleted(completed::add))
+              .channel(
+                  Channel.named("c")
+                      .on(String.class)
+                      .handleInTransaction(
+                          "h",
+                          RefusedCommitTest::handle,
+                          sharedCommits(10),
+                          retrying(RetryPolicy.fixed(Duration.ofMillis(1)).maxAttempts(3)))
+                      .build())
+              .build();
+      inbox.accept(
+          "c",
+          List.of(
+              Message.of("before", "(1, 1, 1)"),
+              Message.of("refused", "(2, 2, 1)"),
+              Message.of("behind", "(3, 1, 1)")));
+      try (RunningInbox running = inbox.start()) {
+        InboxEvent.Poisoned event = next(poisoned);
+        assertThat(event.message().id()).isEqualTo("refused");
+        assertThat(event.attempt()).isEqualTo(3);
+        assertThat(event.failure().message()).contains("violates foreign key constraint");
+        assertThat(List.of(next(completed).message().id(), next(completed).message().id()))
+            .containsExactlyInAnyOrder("before", "behind");
+        assertThat(running.healthy()).isTrue();
+      }
+      assertThat(database.count("SELECT count(*) FROM effect")).isEqualTo(2);
+    }
+  }
+}
