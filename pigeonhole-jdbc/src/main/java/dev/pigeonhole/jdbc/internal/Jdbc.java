@@ -121,23 +121,30 @@ final class Jdbc {
     }
   }
 
+  /** A pool may hand out a connection that has just died; nothing was done on it yet. */
   private Borrowed borrow(@Nullable Boolean autoCommit, boolean writing) {
-    Connection connection;
+    for (int attempt = 1; ; attempt++) {
+      Borrowed borrowed = new Borrowed(connect());
+      try {
+        borrowed.prepare(autoCommit, writing);
+        return borrowed;
+      } catch (SQLException e) {
+        borrowed.close();
+        if (attempt == 2) {
+          throw Errors.unreachable(e);
+        }
+      } catch (RuntimeException | Error e) {
+        borrowed.close();
+        throw e;
+      }
+    }
+  }
+
+  private Connection connect() {
     try {
-      connection = dataSource.getConnection();
+      return dataSource.getConnection();
     } catch (SQLException e) {
       throw Errors.unreachable(e);
-    }
-    Borrowed borrowed = new Borrowed(connection);
-    try {
-      borrowed.prepare(autoCommit, writing);
-      return borrowed;
-    } catch (SQLException e) {
-      borrowed.close();
-      throw Errors.of(dialect, e, false);
-    } catch (RuntimeException | Error e) {
-      borrowed.close();
-      throw e;
     }
   }
 
