@@ -67,7 +67,7 @@ class StuckHandlerTest {
                     "h",
                     this::handle,
                     within(Duration.ofMillis(200)),
-                    atMost(1),
+                    atMost(2), // a stuck one keeps its slot
                     sharedCommits(10),
                     retrying(RetryPolicy.fixed(Duration.ofMillis(1)).maxAttempts(maxAttempts)))
                 .build())
