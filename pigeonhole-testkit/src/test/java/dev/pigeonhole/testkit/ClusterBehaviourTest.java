@@ -194,7 +194,7 @@ class ClusterBehaviourTest {
     List<String> order = new CopyOnWriteArrayList<>();
     Node first =
         new Node(
-            ofMillis(300),
+            ofMillis(900),
             received -> {
               firstRan.incrementAndGet();
               paused.set(received);
@@ -212,7 +212,7 @@ class ClusterBehaviourTest {
           beats.pass();
           return call.proceed();
         });
-    Node second = new Node(ofMillis(300), received -> order.add("ran"));
+    Node second = new Node(ofMillis(900), received -> order.add("ran"));
     second.inbox.with(
         it ->
             it.listener(
@@ -285,7 +285,7 @@ class ClusterBehaviourTest {
       AtomicReference<Node> self = new AtomicReference<>();
       Node node =
           new Node(
-              ofMillis(200),
+              ofMillis(700),
               received -> {
                 if (received.payload().equals("killer")) {
                   self.get().cut();
@@ -322,7 +322,7 @@ class ClusterBehaviourTest {
     Gate gate = gate();
     Node first =
         new Node(
-            ofMillis(200),
+            ofMillis(700),
             received -> {
               gate.passStubbornly();
             });
@@ -341,7 +341,7 @@ class ClusterBehaviourTest {
     List<Integer> attempts = new CopyOnWriteArrayList<>();
     Node second =
         new Node(
-            ofMillis(200),
+            ofMillis(700),
             received -> {
               most.accumulateAndGet(inside.incrementAndGet(), Math::max);
               attempts.add(received.attempt());
@@ -395,7 +395,7 @@ class ClusterBehaviourTest {
     AtomicReference<Node> self = new AtomicReference<>();
     Node first =
         new Node(
-            ofMillis(200),
+            ofMillis(700),
             received -> {
               ran.incrementAndGet();
               self.get().cut();
@@ -405,7 +405,7 @@ class ClusterBehaviourTest {
     outside.receive("m", "x");
     first.inbox.start();
     first.inbox.await("it to run", () -> ran.get() == 1);
-    Node second = new Node(ofMillis(200), received -> ran.incrementAndGet());
+    Node second = new Node(ofMillis(700), received -> ran.incrementAndGet());
     second.inbox.start();
     outside.await("m", "h", DeliveryState.COMPLETED);
     assertThat(ran).hasValue(2);

@@ -282,7 +282,7 @@ class RunningBehaviourTest {
                       returned.incrementAndGet();
                     },
                     atMost(2),
-                    within(ofMillis(20)),
+                    within(ofMillis(500)),
                     retrying(AT_ONCE.maxAttempts(1)))
                 .handle("free", text -> {})
                 .build());
@@ -318,7 +318,7 @@ class RunningBehaviourTest {
               }
             },
             atMost(1),
-            within(ofMillis(200)),
+            within(ofMillis(500)),
             retrying(AT_ONCE.maxAttempts(1)));
     inbox.start();
     inbox.receive("s1", "stuck");

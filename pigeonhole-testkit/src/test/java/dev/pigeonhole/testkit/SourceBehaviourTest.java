@@ -187,19 +187,20 @@ class SourceBehaviourTest {
     Inbox inbox = start(builder(channel, tap).maxBacklog(100));
     tap.pour("few", 40);
     tap.pour("many", 40);
-    await("the source to pause", () -> tap.told.contains("pause"));
+    await("news of a pause", () -> events.heard(InboxEvent.SourcesPaused.class));
+    assertThat(tap.told).contains("pause");
     assertThat(events.of(InboxEvent.SourcesPaused.class))
         .singleElement()
         .satisfies(it -> assertThat(it.reason()).contains("maxBacklog 100"));
     assertThat(events.heard(InboxEvent.HandlerBehind.class)).isFalse();
 
     gate.open();
-    await("the source to go on", () -> tap.told.contains("resume"));
-    assertThat(events.of(InboxEvent.SourcesResumed.class)).hasSize(1);
+    await("news that sources go on", () -> events.heard(InboxEvent.SourcesResumed.class));
     await(
         "80 completed by h and by i",
         () -> counts(inbox, "h").completed() == 80 && counts(inbox, "i").completed() == 80);
     assertThat(tap.told).containsExactly("start", "pause", "resume");
+    assertThat(events.of(InboxEvent.SourcesResumed.class)).hasSize(1);
   }
 
   @Test
@@ -236,7 +237,8 @@ class SourceBehaviourTest {
         Channel.named("c").on(String.class).handle("h", text -> gate.pass(), atMost(1)).build();
     start(builder(channel, tap).maxHandlerBacklog(10));
     tap.pour("m", 30);
-    await("the source to pause", () -> tap.told.contains("pause"));
+    await("news of a pause", () -> events.heard(InboxEvent.SourcesPaused.class));
+    assertThat(tap.told).contains("pause");
     assertThat(events.of(InboxEvent.SourcesPaused.class))
         .singleElement()
         .satisfies(it -> assertThat(it.reason()).contains("every handler"));
