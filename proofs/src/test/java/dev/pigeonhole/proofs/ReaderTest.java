@@ -42,7 +42,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 class ReaderTest {
   private static final String CHANNEL = "reader";
-  private static final Duration PATIENCE = Duration.ofMinutes(3);
+  private static final Duration PATIENCE = Size.patience();
 
   /** Message and handler → how often it was invoked. */
   private final Map<String, AtomicInteger> invocations = new ConcurrentHashMap<>();
