@@ -10,9 +10,9 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 
 /**
- * Unpacks something once per machine and user. Two JVMs may ask at once: a file lock makes the
- * second one wait, and the rename at the end means that a half-unpacked directory never carries the
- * final name, not even after a {@code kill -9}.
+ * Unpacks something once per checkout. Two JVMs may ask at once: a file lock makes the second one
+ * wait, and the rename at the end means that a half-unpacked directory never carries the final
+ * name, not even after a {@code kill -9}.
  */
 final class Binaries {
 

@@ -7,13 +7,13 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Objects;
 import java.util.stream.Stream;
 
 /**
  * Where data directories and unpacked binaries live. The former are below {@code java.io.tmpdir},
- * which Maven points into {@code target}. The latter are large and the same for every module, so
- * they stay in the temporary directory of the machine, one directory per user.
+ * which Maven points into the {@code target} of the module. The latter are large and the same for
+ * every module, so they are kept in the {@code target} of the whole project, which {@code
+ * pigeonhole.servers} names; an IDE that does not know it uses the temporary directory.
  */
 final class Scratch {
 
@@ -29,10 +29,13 @@ final class Scratch {
     }
   }
 
-  /** Shared by all JVMs of this user, and kept. */
+  /** Shared by all JVMs of this checkout, and kept. */
   static Path cache() {
-    Path machine = Path.of(Objects.requireNonNullElse(System.getenv("TMPDIR"), "/tmp"));
-    Path cache = machine.resolve("pigeonhole-cache-" + System.getProperty("user.name"));
+    String given = System.getProperty("pigeonhole.servers");
+    Path cache =
+        given != null
+            ? Path.of(given)
+            : Path.of(System.getProperty("java.io.tmpdir"), "pigeonhole-servers");
     try {
       return Files.createDirectories(cache);
     } catch (IOException e) {
