@@ -14,8 +14,6 @@ import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The README shows parts of the examples, so each must do what it says. */
 @Timeout(60)
@@ -25,10 +23,9 @@ class ExamplesTest {
 
   @TempDir private Path directory;
 
-  @ParameterizedTest
-  @ValueSource(classes = {FirstSteps.class, QuickStart.class})
-  void theFirstProgramsHandleAMessageOnceInTwoLives(Class<?> program) {
-    try (JavaProcess first = start(program)) {
+  @Test
+  void theFirstProgramHandlesAMessageOnceInTwoLives() {
+    try (JavaProcess first = startFirstSteps()) {
       first.awaitLine("Accepted", PATIENCE);
       first.awaitLine("Repeat", PATIENCE);
       first.awaitLine("reserved o-1", PATIENCE);
@@ -36,14 +33,14 @@ class ExamplesTest {
       first.terminate();
       first.waitFor(PATIENCE);
     }
-    try (JavaProcess second = start(program)) {
+    try (JavaProcess second = startFirstSteps()) {
       second.awaitLine("Repeat", PATIENCE);
       assertThat(second.output()).noneMatch(line -> line.contains("Accepted"));
     }
   }
 
-  private JavaProcess start(Class<?> program) {
-    return JavaProcess.of(program).args(directory.resolve("db")).start();
+  private JavaProcess startFirstSteps() {
+    return JavaProcess.of(FirstSteps.class).args(directory.resolve("db")).start();
   }
 
   @Test
