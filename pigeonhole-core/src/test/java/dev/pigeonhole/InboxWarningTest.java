@@ -3,10 +3,6 @@ package dev.pigeonhole;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.Acceptor;
 import dev.pigeonhole.store.HandlerId;
@@ -17,33 +13,12 @@ import java.lang.reflect.Proxy;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What an inbox takes without complaint, but says aloud. */
 class InboxWarningTest {
-  private final Logger logger = (Logger) LoggerFactory.getLogger("dev.pigeonhole");
-  private final ListAppender<ILoggingEvent> log = new ListAppender<>();
-
-  @BeforeEach
-  void listen() {
-    log.start();
-    logger.addAppender(log);
-  }
-
-  @AfterEach
-  void stop() {
-    logger.detachAppender(log);
-  }
-
-  private List<String> warnings() {
-    return log.list.stream()
-        .filter(event -> event.getLevel() == Level.WARN)
-        .map(ILoggingEvent::getFormattedMessage)
-        .toList();
-  }
+  @RegisterExtension final Warnings warnings = new Warnings();
 
   @Test
   void aTypeWithoutAHandlerIsNamedAtTheStart() {
@@ -58,16 +33,16 @@ class InboxWarningTest {
                 .build())
         .build();
 
-    assertThat(warnings()).hasSize(1);
-    assertThat(warnings().get(0)).contains("shop", "'orders'", "byte[]", "without a handler");
+    assertThat(warnings.texts()).hasSize(1);
+    assertThat(warnings.texts().get(0)).contains("shop", "'orders'", "byte[]", "without a handler");
   }
 
   @Test
   void aDirectTypeWithoutAHandlerIsNamedToo() {
     Pigeonhole.of().direct(Channel.named("live").direct().on(String.class).build()).build();
 
-    assertThat(warnings()).hasSize(1);
-    assertThat(warnings().get(0)).contains("'live'", "without a handler", "dropped");
+    assertThat(warnings.texts()).hasSize(1);
+    assertThat(warnings.texts().get(0)).contains("'live'", "without a handler", "dropped");
   }
 
   @Test
@@ -78,15 +53,15 @@ class InboxWarningTest {
         .isInstanceOf(Acceptance.Accepted.class);
     inbox.accept("orders", sent("m-2", "OrderPlacd"));
 
-    assertThat(warnings()).hasSize(1);
-    assertThat(warnings().get(0)).contains("'orders'", "'OrderPlacd'", "'OrderPlaced'");
+    assertThat(warnings.texts()).hasSize(1);
+    assertThat(warnings.texts().get(0)).contains("'orders'", "'OrderPlacd'", "'OrderPlaced'");
   }
 
   @Test
   void aTypeThatResemblesNothingIsNotTalkedAbout() {
     orders().accept("orders", sent("m-1", "PaymentReceived"));
 
-    assertThat(warnings()).isEmpty();
+    assertThat(warnings.texts()).isEmpty();
   }
 
   @Test
@@ -98,7 +73,7 @@ class InboxWarningTest {
 
     inbox.accept("orders", sent("m-1000", "OrderPlacd"));
 
-    assertThat(warnings()).isEmpty();
+    assertThat(warnings.texts()).isEmpty();
   }
 
   private static Inbox orders() {
