@@ -122,10 +122,14 @@ class ZombieTest {
     private static void failAfterThePause() throws InterruptedException {
       System.out.println("BEGUN");
       long last = System.nanoTime();
-      // A jump of the clock is how a process learns that it has stood still.
-      while (System.nanoTime() - last < TimeUnit.MILLISECONDS.toNanos(1_500)) {
-        last = System.nanoTime();
+      long stoodStill = 0;
+      // A jump of the clock is how a process learns that it has stood still. Each reading begins
+      // the next span, for a pause between two readings would be seen by neither.
+      while (stoodStill < TimeUnit.MILLISECONDS.toNanos(1_500)) {
         TimeUnit.MILLISECONDS.sleep(10);
+        long now = System.nanoTime();
+        stoodStill = now - last;
+        last = now;
       }
       throw new IllegalStateException("late failure of a zombie");
     }
