@@ -256,7 +256,7 @@ class HardTimesTest {
               open.subList(5, 15),
               (row, connection) -> {
                 if (isolation.get() == null) {
-                  isolation.set(text(connection, "SELECT @@transaction_isolation"));
+                  isolation.set(text(connection, "SELECT @@tx_isolation"));
                   CompletableFuture.runAsync(
                           () ->
                               meanwhile.addAll(
