@@ -1,6 +1,7 @@
 package dev.pigeonhole;
 
 import dev.pigeonhole.internal.registry.Backoff;
+import dev.pigeonhole.internal.registry.HandlerSpec;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -9,24 +10,33 @@ import org.jspecify.annotations.Nullable;
 /** Options of one handler, meant for static import. */
 public final class HandlerOption {
   /** What the options of one handler come to; the last word on each of them counts. */
-  static final class Chosen {
+  private static final class Chosen {
     @Nullable Backoff retry;
     @Nullable Duration timeout;
     @Nullable Integer atMost;
     int sharedCommits = 1;
     boolean unordered;
-
-    Chosen(HandlerOption... options) {
-      for (HandlerOption option : options) {
-        option.effect.accept(this);
-      }
-    }
+    @Nullable Double perSecond;
   }
 
   private final Consumer<Chosen> effect;
 
   private HandlerOption(Consumer<Chosen> effect) {
     this.effect = effect;
+  }
+
+  static HandlerSpec.Options chosen(HandlerOption... options) {
+    Chosen chosen = new Chosen();
+    for (HandlerOption option : options) {
+      option.effect.accept(chosen);
+    }
+    return new HandlerSpec.Options(
+        chosen.retry,
+        chosen.timeout,
+        chosen.atMost,
+        chosen.sharedCommits,
+        chosen.unordered,
+        chosen.perSecond);
   }
 
   /** Its own retry policy instead of the inbox's. */
@@ -46,6 +56,15 @@ public final class HandlerOption {
   /** At most this many attempts at once on one node, instead of the inbox's concurrency. */
   public static HandlerOption atMost(int attempts) {
     return new HandlerOption(chosen -> chosen.atMost = attempts);
+  }
+
+  /**
+   * At most this many attempts begin in a second, over all nodes together: each node takes the part
+   * that its lanes are of the whole. For whoever stands behind the handler; {@link Inbox#drain}
+   * does not wait for it.
+   */
+  public static HandlerOption perSecond(double attempts) {
+    return new HandlerOption(chosen -> chosen.perSecond = attempts);
   }
 
   /**

@@ -168,6 +168,12 @@ public final class InboxBuilder {
     return this;
   }
 
+  /** Stands around every attempt; the first one given is the outermost. */
+  public InboxBuilder around(Interceptor interceptor) {
+    draft.interceptors.add(interceptor);
+    return this;
+  }
+
   /** Is told of every event. May be given several times. */
   public InboxBuilder listener(InboxListener listener) {
     draft.listeners.add(listener);

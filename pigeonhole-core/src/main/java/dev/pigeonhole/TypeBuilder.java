@@ -1,7 +1,10 @@
 package dev.pigeonhole;
 
+import dev.pigeonhole.codec.PayloadCodec;
+import dev.pigeonhole.internal.registry.BatchSpec;
 import dev.pigeonhole.internal.registry.HandlerSpec;
 import dev.pigeonhole.internal.registry.TypeSpec;
+import dev.pigeonhole.internal.registry.Upcast;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -17,6 +20,8 @@ public final class TypeBuilder<T> {
   private List<String> formerNames = List.of();
   private @Nullable Function<Object, @Nullable String> businessKey;
   private @Nullable Function<Object, @Nullable String> orderingKey;
+  private @Nullable PayloadCodec codec;
+  private final List<Upcast> upcasts = new ArrayList<>();
 
   TypeBuilder(ChannelBuilder channel, Class<T> type) {
     this.channel = channel;
@@ -58,6 +63,24 @@ public final class TypeBuilder<T> {
     return this;
   }
 
+  /** How payloads of this type become bytes, instead of the inbox's codec. */
+  public TypeBuilder<T> codec(PayloadCodec codec) {
+    this.codec = codec;
+    return this;
+  }
+
+  /**
+   * Takes messages of an older form too: those with this logical name are decoded into the older
+   * class and changed into the present one, for every handler and selector of this type. Stored
+   * messages stay as they are. What the change throws poisons the delivery, as a payload that
+   * cannot be read does.
+   */
+  public <O> TypeBuilder<T> upcast(
+      String formerName, Class<O> older, Function<? super O, ? extends T> change) {
+    upcasts.add(new Upcast(formerName, older, payload -> change.apply(older.cast(payload))));
+    return this;
+  }
+
   /** Adds a handler of payloads. */
   public TypeBuilder<T> handle(String key, Handler<? super T> handler, HandlerOption... options) {
     return handle(HandlerKey.of(key), handler, options);
@@ -81,8 +104,7 @@ public final class TypeBuilder<T> {
   public TypeBuilder<T> handleMessage(
       HandlerKey key, MessageHandler<T> handler, HandlerOption... options) {
     Objects.requireNonNull(handler, "handler");
-    handlers.add(spec(key, (MessageHandler<Object>) (MessageHandler<?>) handler, null, options));
-    return this;
+    return add(key, (MessageHandler<Object>) (MessageHandler<?>) handler, null, null, options);
   }
 
   /** Adds a handler whose writes commit together with its receipt. */
@@ -96,9 +118,23 @@ public final class TypeBuilder<T> {
   public TypeBuilder<T> handleInTransaction(
       HandlerKey key, TransactionalHandler<T> handler, HandlerOption... options) {
     Objects.requireNonNull(handler, "handler");
-    handlers.add(
-        spec(key, null, (TransactionalHandler<Object>) (TransactionalHandler<?>) handler, options));
-    return this;
+    return add(
+        key, null, (TransactionalHandler<Object>) (TransactionalHandler<?>) handler, null, options);
+  }
+
+  /** Adds a handler that takes up to this many messages with one call; it waits for none. */
+  public TypeBuilder<T> handleBatch(
+      String key, int most, BatchHandler<T> handler, HandlerOption... options) {
+    return handleBatch(HandlerKey.of(key), most, handler, options);
+  }
+
+  /** As above, for a handler that was once called something else. */
+  @SuppressWarnings("unchecked") // the dispatcher hands out what the codec decoded into T
+  public TypeBuilder<T> handleBatch(
+      HandlerKey key, int most, BatchHandler<T> handler, HandlerOption... options) {
+    Objects.requireNonNull(handler, "handler");
+    BatchSpec batch = new BatchSpec(most, (BatchHandler<Object>) (BatchHandler<?>) handler);
+    return add(key, null, null, batch, options);
   }
 
   /** Starts the block of another message type. */
@@ -112,23 +148,24 @@ public final class TypeBuilder<T> {
   }
 
   TypeSpec spec() {
-    return new TypeSpec(type, name, formerNames, businessKey, orderingKey, List.copyOf(handlers));
+    return new TypeSpec(
+        type,
+        name,
+        formerNames,
+        businessKey,
+        orderingKey,
+        codec,
+        List.copyOf(upcasts),
+        List.copyOf(handlers));
   }
 
-  private static HandlerSpec spec(
+  private TypeBuilder<T> add(
       HandlerKey key,
       @Nullable MessageHandler<Object> plain,
       @Nullable TransactionalHandler<Object> transactional,
+      @Nullable BatchSpec batch,
       HandlerOption... options) {
-    HandlerOption.Chosen chosen = new HandlerOption.Chosen(options);
-    return new HandlerSpec(
-        key,
-        plain,
-        transactional,
-        chosen.retry,
-        chosen.timeout,
-        chosen.atMost,
-        chosen.sharedCommits,
-        chosen.unordered);
+    handlers.add(new HandlerSpec(key, plain, transactional, batch, HandlerOption.chosen(options)));
+    return this;
   }
 }

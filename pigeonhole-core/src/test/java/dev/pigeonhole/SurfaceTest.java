@@ -31,7 +31,8 @@ class SurfaceTest {
   @Test
   void anOptionIsMadeByItsFactoriesAndReadByNobody() {
     assertThat(publicMethods(HandlerOption.class))
-        .containsExactlyInAnyOrder("retrying", "within", "atMost", "sharedCommits", "unordered");
+        .containsExactlyInAnyOrder(
+            "retrying", "within", "atMost", "sharedCommits", "unordered", "perSecond");
     assertThat(HandlerOption.class.getClasses()).isEmpty();
   }
 

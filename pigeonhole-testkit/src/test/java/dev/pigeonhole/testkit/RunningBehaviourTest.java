@@ -1,6 +1,7 @@
 package dev.pigeonhole.testkit;
 
 import static dev.pigeonhole.HandlerOption.atMost;
+import static dev.pigeonhole.HandlerOption.perSecond;
 import static dev.pigeonhole.HandlerOption.retrying;
 import static dev.pigeonhole.HandlerOption.within;
 import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
@@ -229,6 +230,40 @@ class RunningBehaviourTest {
     }
     inbox.awaitDrained();
     assertThat(failed).hasSize(60);
+  }
+
+  // ---- rate
+
+  @Test
+  void aLimitedHandlerKeepsItsRateAndNobodyElseWaits() {
+    List<Long> began = new CopyOnWriteArrayList<>();
+    TestInbox inbox =
+        inbox(
+            Channel.named("c")
+                .on(String.class)
+                .handle("limited", text -> began.add(System.nanoTime()), perSecond(20))
+                .handle("free", text -> {})
+                .build());
+    inbox.start();
+    receive(30, inbox);
+    for (int i = 0; i < 30; i++) {
+      inbox.await("m" + i, "free", DeliveryState.COMPLETED);
+    }
+    inbox.awaitDrained();
+
+    // 30 at 20 a second, of which 3 may have been saved up; slower is always allowed
+    assertThat(began).hasSize(30);
+    assertThat(began.get(29) - began.get(0)).isGreaterThan(ofMillis(1_000).toNanos());
+  }
+
+  @Test
+  void drivenByHandALimitedHandlerDoesNotWait() {
+    AtomicInteger ran = new AtomicInteger();
+    TestInbox inbox = inbox(text -> ran.incrementAndGet(), perSecond(0.001));
+    receive(30, inbox);
+    inbox.drain();
+
+    assertThat(ran).hasValue(30);
   }
 
   // ---- timeouts

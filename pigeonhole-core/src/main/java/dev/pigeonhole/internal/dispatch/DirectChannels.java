@@ -66,7 +66,7 @@ public final class DirectChannels {
                   .formatted(channel.name())));
     }
     for (TypeSpec type : channel.types()) {
-      if (!payloads.supports(type.type())) {
+      if (!payloads.supports(type)) {
         problems.add(
             new Problem(
                 ErrorCode.PAYLOAD_TYPE_REFUSED,
@@ -146,7 +146,7 @@ public final class DirectChannels {
     Object payload = message.payload();
     return message.type().isEmpty() && payload != null && payloads.shares(payload.getClass())
         ? payload
-        : payloads.decode(received.content(), received.contentType(), type.type());
+        : payloads.decode(received.content(), received.contentType(), type, received.type());
   }
 
   /** Harms nobody else, except where the JVM itself is in trouble or the caller is to stop. */

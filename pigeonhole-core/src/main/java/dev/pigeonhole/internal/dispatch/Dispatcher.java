@@ -61,7 +61,7 @@ final class Dispatcher {
   private final Suspects suspects = new Suspects(this::nothingRuns, System::nanoTime);
   private final LinkedBlockingQueue<Runnable> mail = new LinkedBlockingQueue<>();
 
-  private final OwnedCells cells = new OwnedCells();
+  private final OwnedCells cells = new OwnedCells(this::shareRates);
 
   /** Rows that a slot has begun and whose end is not written yet. */
   private final Set<Delivery> begun = ConcurrentHashMap.newKeySet();
@@ -135,7 +135,7 @@ final class Dispatcher {
 
   /** Waits for news at most until the next read is due, then does everything that can be done. */
   void turn(boolean waiting) throws InterruptedException {
-    long wait = waiting ? reads.nanosUntilNext(System.nanoTime()) : 0;
+    long wait = waiting ? nanosUntilNext(System.nanoTime()) : 0;
     Runnable first = wait > 0 ? mail.poll(wait, TimeUnit.NANOSECONDS) : mail.poll();
     if (first != null) {
       first.run();
@@ -159,6 +159,16 @@ final class Dispatcher {
     cells.endProbations(node);
     cells.giveBackWhatIsIdle(node);
     wakeWorkers();
+  }
+
+  private long nanosUntilNext(long now) {
+    long next = reads.nanosUntilNext(now);
+    for (HandlerLine line : distinctLines) {
+      if (!line.ready.isEmpty() && !quiet()) {
+        next = Math.min(next, line.rate.nanosUntilNext(now));
+      }
+    }
+    return next;
   }
 
   boolean hasMail() {
@@ -219,6 +229,14 @@ final class Dispatcher {
   void cellsLost() {
     dropEverything();
     cells.clear();
+  }
+
+  /** A node has as much of a handler's rate as it has of its cells. */
+  private void shareRates() {
+    Map<HandlerLine, Integer> counts = new HashMap<>();
+    cells.all().forEach(state -> counts.merge(line(state.cell), 1, Integer::sum));
+    long now = System.nanoTime();
+    distinctLines.forEach(line -> line.rate.owns(counts.getOrDefault(line, 0), now));
   }
 
   private HandlerLine line(Cell cell) {
@@ -324,8 +342,12 @@ final class Dispatcher {
       return;
     }
     List<Delivery> rows = new ArrayList<>();
+    long now = System.nanoTime();
     for (HandlerLine line : distinctLines) {
       for (int i = 0; i < settings.batchSize() && !line.ready.isEmpty(); i++) {
+        if (!line.rate.take(now)) {
+          break;
+        }
         rows.add(line.ready.remove());
       }
     }
@@ -524,7 +546,8 @@ final class Dispatcher {
               && line.room() > 0
               && !quiet()
               && !stopped
-              && node.mayStart();
+              && node.mayStart()
+              && line.rate.take(System.nanoTime());
       if (each.row().late()) {
         reads.dueIn(Duration.ZERO); // which tells when its time comes
       } else if (!direct) {

@@ -1,5 +1,6 @@
 package dev.pigeonhole.internal.dispatch;
 
+import dev.pigeonhole.Interceptor;
 import dev.pigeonhole.internal.registry.Backoff;
 import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.registry.Payloads;
@@ -8,6 +9,7 @@ import dev.pigeonhole.internal.rescue.Node;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.Settlement;
 import java.time.Duration;
@@ -32,6 +34,7 @@ public final class Engine {
       String nodeName,
       Backoff retry,
       int concurrency,
+      int lanes,
       int batchSize,
       int maxCrashes,
       Duration pollMin,
@@ -39,7 +42,8 @@ public final class Engine {
       Duration beat,
       Duration deadAfter,
       Duration startLimit,
-      Duration holdUnknownKeys) {}
+      Duration holdUnknownKeys,
+      List<Interceptor> interceptors) {}
 
   private final Node node;
   private final Settler settler;
@@ -84,6 +88,7 @@ public final class Engine {
     this.runner =
         new Runner(
             payloads,
+            new Interception(settings.interceptors()),
             store.transactions().orElse(null),
             endings,
             timeouts,
@@ -100,6 +105,7 @@ public final class Engine {
               handler,
               slots,
               Math.max(settings.batchSize(), 2 * slots),
+              rate(handler, settings, timer != null),
               executor,
               () -> dispatcher().quiet(),
               runner::run);
@@ -119,6 +125,15 @@ public final class Engine {
             node,
             lines,
             open);
+  }
+
+  /** By hand everything is run at once: nobody would come back for the rest. */
+  private static RateLimit rate(BoundHandler handler, Settings settings, boolean running) {
+    long families = handler.ids().stream().map(HandlerId::family).distinct().count();
+    return new RateLimit(
+        running ? handler.spec().perSecond() : null,
+        settings.lanes() * (int) families,
+        System.nanoTime());
   }
 
   private Dispatcher dispatcher() {

@@ -24,6 +24,7 @@ final class HandlerLine {
   final BoundHandler handler;
   final int slots;
   final int capacity;
+  final RateLimit rate; // the dispatcher's thread alone
 
   // The dispatcher's thread alone touches these.
   final Deque<Delivery> ready = new ArrayDeque<>();
@@ -47,12 +48,14 @@ final class HandlerLine {
       BoundHandler handler,
       int slots,
       int capacity,
+      RateLimit rate,
       Executor executor,
       BooleanSupplier quiet,
       BiConsumer<HandlerLine, List<Work>> runner) {
     this.handler = handler;
     this.slots = slots;
     this.capacity = capacity;
+    this.rate = rate;
     this.executor = executor;
     this.quiet = quiet;
     this.runner = runner;
@@ -154,7 +157,7 @@ final class HandlerLine {
   }
 
   private List<Work> take() {
-    int most = handler.spec().sharedCommits();
+    int most = handler.spec().together();
     List<Work> group = new ArrayList<>(Math.min(most, 8));
     while (group.size() < most && !quiet.getAsBoolean() && active.get() <= allowed()) {
       Work work = queue.poll();

@@ -62,7 +62,7 @@ public final class Intake {
 
   private NewMessage convert(ChannelSpec channel, Message message) {
     TypeSpec type = type(channel, message);
-    Payloads.Encoded encoded = encoded(message);
+    Payloads.Encoded encoded = encoded(message, type);
     String typeName = message.type().orElseGet(() -> type == null ? "" : type.name());
     checkType(typeName);
     checkSize(encoded);
@@ -102,8 +102,8 @@ public final class Intake {
         type == null ? List.of() : registry.handlersOf(type));
   }
 
-  private Payloads.Encoded encoded(Message message) {
-    if (message.type().isPresent()) {
+  private Payloads.Encoded encoded(Message message, @Nullable TypeSpec type) {
+    if (type == null || message.type().isPresent()) {
       String contentType = message.contentType().orElse("application/octet-stream");
       Payloads.refuseSerialized(contentType);
       if (!Names.isText(contentType, 200)) {
@@ -115,7 +115,7 @@ public final class Intake {
       byte[] content = (byte[]) message.payload();
       return new Payloads.Encoded(content == null ? null : content.clone(), contentType);
     }
-    return payloads.encode(payload(message));
+    return payloads.encode(payload(message), type);
   }
 
   private static Object payload(Message message) {
@@ -191,7 +191,7 @@ public final class Intake {
   private Object object(TypeSpec type, Message message, Payloads.Encoded encoded) {
     Object payload =
         message.type().isPresent()
-            ? payloads.decode(encoded.content(), encoded.contentType(), type.type())
+            ? payloads.decode(encoded.content(), encoded.contentType(), type, message.type().get())
             : message.payload();
     if (payload == null) {
       throw reject(

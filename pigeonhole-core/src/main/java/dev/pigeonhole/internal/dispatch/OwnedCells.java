@@ -26,9 +26,15 @@ final class OwnedCells {
 
   private final Set<CellState> probationOver = new HashSet<>();
 
+  private final Runnable whenChanged;
+
   // Copies for the node's thread, made anew by everything that changes them.
   private volatile Set<Cell> staying = Set.of();
   private volatile Set<Cell> leaving = Set.of();
+
+  OwnedCells(Runnable whenChanged) {
+    this.whenChanged = whenChanged;
+  }
 
   /** Those that nobody asked for. */
   Set<Cell> staying() {
@@ -115,6 +121,7 @@ final class OwnedCells {
     }
     staying = Set.copyOf(stay);
     leaving = Set.copyOf(go);
+    whenChanged.run();
   }
 
   // ---- open rows

@@ -56,16 +56,19 @@ final class Runner {
   }
 
   private final Payloads payloads;
+  private final Interception interception;
   private final Endings endings;
   private final Timeouts timeouts;
   private final Events events;
   private final BooleanSupplier stopping;
   private final Surroundings surroundings;
   private final Set<Attempt> running = ConcurrentHashMap.newKeySet();
+  private final BatchRunner batches;
   private final @Nullable TransactionalRunner transactional;
 
   Runner(
       Payloads payloads,
+      Interception interception,
       @Nullable Transactions transactions,
       Endings endings,
       Timeouts timeouts,
@@ -73,15 +76,18 @@ final class Runner {
       BooleanSupplier stopping,
       Surroundings surroundings) {
     this.payloads = payloads;
+    this.interception = interception;
     this.endings = endings;
     this.timeouts = timeouts;
     this.events = events;
     this.stopping = stopping;
     this.surroundings = surroundings;
+    this.batches = new BatchRunner(this, interception, timeouts);
     this.transactional =
         transactions == null
             ? null
-            : new TransactionalRunner(transactions, this, timeouts, endings, surroundings);
+            : new TransactionalRunner(
+                transactions, this, interception, timeouts, endings, surroundings);
   }
 
   /** Attempts under way now. */
@@ -93,6 +99,8 @@ final class Runner {
   void run(HandlerLine line, List<Work> group) {
     if (!surroundings.mayStart()) {
       group.forEach(surroundings::notStarted);
+    } else if (line.handler.spec().batch() != null) {
+      batches.run(line, line.handler.spec().batch(), group);
     } else if (!line.handler.spec().isTransactional()) {
       group.forEach(work -> runPlain(line, work));
     } else if (transactional != null) {
@@ -127,7 +135,7 @@ final class Runner {
       MessageHandler<Object> plain =
           Objects.requireNonNull(line.handler.spec().plain(), "neither plain nor transactional");
       decode(attempt);
-      plain.handle(attempt);
+      interception.call(attempt, () -> plain.handle(attempt));
       CrashPoints.reach("run.after-handler");
     } catch (Throwable e) {
       thrown = e;
@@ -152,7 +160,7 @@ final class Runner {
     attempt.started();
     Duration timeout = line.handler.spec().timeout();
     if (timeout != null) {
-      timeouts.watch(attempt, timeout, () -> timedOut(line, attempt, timeout), aborted);
+      timeouts.watch(attempt, timeout, () -> timedOut(line, attempt), aborted);
     }
   }
 
@@ -168,23 +176,41 @@ final class Runner {
     attempt.leave();
     timeouts.forget(attempt);
     timeouts.tidyThread();
+    settle(attempt, thrown);
+    if (attempt.state() == Attempt.State.TIMED_OUT) {
+      line.slotFreed();
+    }
+    reportFatal(thrown);
+  }
+
+  /** Writes down how a plain attempt ended, unless a timeout or a stop has done so already. */
+  void settle(Attempt attempt, @Nullable Throwable thrown) {
     if (attempt.end(Attempt.State.ENDED)) {
       if (thrown == null) {
         endings.completed(attempt);
       } else {
         endings.failed(attempt, thrown);
       }
-    } else if (attempt.state() == Attempt.State.TIMED_OUT) {
-      line.slotFreed();
     }
     running.remove(attempt); // last: a stop that sees nothing running must find its outcome
+  }
+
+  void failed(Attempt attempt, Throwable thrown) {
+    endings.failed(attempt, thrown);
+  }
+
+  boolean mayStart() {
+    return surroundings.mayStart();
+  }
+
+  void reportFatal(@Nullable Throwable thrown) {
     if (thrown instanceof OutOfMemoryError) {
       surroundings.fatal(thrown);
     }
   }
 
   /** On the timer's thread. The slot is replaced; whatever the handler still does is refused. */
-  private void timedOut(HandlerLine line, Attempt attempt, Duration timeout) {
+  void timedOut(HandlerLine line, Attempt attempt) {
     int stuckNow;
     synchronized (attempt) { // so that a handler which returns just now frees the slot after this
       if (!attempt.end(Attempt.State.TIMED_OUT)) {
@@ -232,7 +258,8 @@ final class Runner {
     }
     try {
       attempt.decoded(
-          payloads.decode(message.content(), message.contentType(), attempt.handler.type().type()));
+          payloads.decode(
+              message.content(), message.contentType(), attempt.handler.type(), message.type()));
     } catch (CodecException e) {
       throw e;
     } catch (RuntimeException e) {

@@ -108,6 +108,7 @@ final class TransactionalRunner {
 
   private final Transactions store;
   private final Runner runner;
+  private final Interception interception;
   private final Timeouts timeouts;
   private final Endings endings;
   private final Runner.Surroundings surroundings;
@@ -116,11 +117,13 @@ final class TransactionalRunner {
   TransactionalRunner(
       Transactions store,
       Runner runner,
+      Interception interception,
       Timeouts timeouts,
       Endings endings,
       Runner.Surroundings surroundings) {
     this.store = store;
     this.runner = runner;
+    this.interception = interception;
     this.timeouts = timeouts;
     this.endings = endings;
     this.surroundings = surroundings;
@@ -250,7 +253,8 @@ final class TransactionalRunner {
     runner.startClock(unit.line, attempt, () -> giveUpOnceFree(unit, attempt, FIRST_QUESTION));
     CrashPoints.reach("run.before-handler");
     runner.decode(attempt);
-    body.handle(attempt.payload(), new Transaction(connection, attempt));
+    interception.call(
+        attempt, () -> body.handle(attempt.payload(), new Transaction(connection, attempt)));
     CrashPoints.reach("run.after-handler");
     // From here on the receipt commits: a timeout that has not struck yet is too late.
     if (!attempt.end(Attempt.State.ENDED)) {

@@ -130,7 +130,7 @@ public final class DefaultInbox implements Inbox {
                   .formatted(channel.name())));
     }
     for (TypeSpec type : channel.types()) {
-      if (!payloads.supports(type.type())) {
+      if (!payloads.supports(type)) {
         problems.add(
             new Problem(
                 ErrorCode.PAYLOAD_TYPE_REFUSED,
@@ -446,6 +446,7 @@ public final class DefaultInbox implements Inbox {
         settings.name() + "@" + ManagementFactory.getRuntimeMXBean().getName(),
         settings.retry(),
         settings.concurrency(),
+        settings.lanes(),
         settings.batchSize(),
         settings.maxCrashes(),
         settings.pollMin(),
@@ -453,7 +454,8 @@ public final class DefaultInbox implements Inbox {
         settings.beat(),
         settings.deadAfter(),
         settings.startLimit(),
-        settings.holdUnknownKeys());
+        settings.holdUnknownKeys(),
+        settings.interceptors());
   }
 
   // ---- seeing

@@ -2,6 +2,7 @@ package dev.pigeonhole.internal.lifecycle;
 
 import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Interceptor;
 import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.event.InboxListener;
 import dev.pigeonhole.internal.registry.Backoff;
@@ -36,6 +37,7 @@ public record InboxSettings(
     int maxHandlerBacklog,
     List<Sources.Feed> feeds,
     @Nullable Executor executor,
+    List<Interceptor> interceptors,
     List<InboxListener> listeners) {
 
   /**
@@ -71,6 +73,7 @@ public record InboxSettings(
     public int maxHandlerBacklog = 10_000;
     private final List<Sources.Feed> feeds = new ArrayList<>();
     public @Nullable Executor executor;
+    public final List<Interceptor> interceptors = new ArrayList<>();
     public final List<InboxListener> listeners = new ArrayList<>();
 
     public void feed(String channel, MessageSource source) {
@@ -100,6 +103,7 @@ public record InboxSettings(
           maxHandlerBacklog,
           List.copyOf(feeds),
           executor,
+          List.copyOf(interceptors),
           List.copyOf(listeners));
     }
 

@@ -6,26 +6,65 @@ import dev.pigeonhole.TransactionalHandler;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A handler as it was declared. Exactly one of {@code plain} and {@code transactional} is there.
- *
- * @param retry null for the inbox's policy
- * @param timeout null for none
- * @param atMost null for the inbox's concurrency
- * @param sharedCommits 1 for a commit of its own
- * @param unordered whether it does not care for ordering keys
- */
+/** A handler as it was declared. Exactly one of plain, transactional and batch is there. */
 public record HandlerSpec(
     HandlerKey key,
     @Nullable MessageHandler<Object> plain,
     @Nullable TransactionalHandler<Object> transactional,
-    @Nullable Backoff retry,
-    @Nullable Duration timeout,
-    @Nullable Integer atMost,
-    int sharedCommits,
-    boolean unordered) {
+    @Nullable BatchSpec batch,
+    Options options) {
+
+  /**
+   * What was chosen for it.
+   *
+   * @param retry null for the inbox's policy
+   * @param timeout null for none
+   * @param atMost null for the inbox's concurrency
+   * @param sharedCommits 1 for a commit of its own
+   * @param unordered whether it does not care for ordering keys
+   * @param perSecond null for no limit
+   */
+  public record Options(
+      @Nullable Backoff retry,
+      @Nullable Duration timeout,
+      @Nullable Integer atMost,
+      int sharedCommits,
+      boolean unordered,
+      @Nullable Double perSecond) {
+
+    public static final Options NONE = new Options(null, null, null, 1, false, null);
+  }
 
   public boolean isTransactional() {
     return transactional != null;
+  }
+
+  /** How many deliveries a slot takes at once. */
+  public int together() {
+    return batch == null ? options.sharedCommits() : batch.most();
+  }
+
+  public @Nullable Backoff retry() {
+    return options.retry();
+  }
+
+  public @Nullable Duration timeout() {
+    return options.timeout();
+  }
+
+  public @Nullable Integer atMost() {
+    return options.atMost();
+  }
+
+  public int sharedCommits() {
+    return options.sharedCommits();
+  }
+
+  public boolean unordered() {
+    return options.unordered();
+  }
+
+  public @Nullable Double perSecond() {
+    return options.perSecond();
   }
 }

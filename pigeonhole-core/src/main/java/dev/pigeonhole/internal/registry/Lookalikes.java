@@ -43,9 +43,9 @@ public final class Lookalikes {
     String nearest = null;
     int best = Integer.MAX_VALUE;
     for (TypeSpec type : channel.types()) {
-      int distance = distance(name, type.name());
-      for (String former : type.formerNames()) {
-        distance = Math.min(distance, distance(name, former));
+      int distance = Integer.MAX_VALUE;
+      for (String known : type.names()) {
+        distance = Math.min(distance, distance(name, known));
       }
       if (distance < best) {
         best = distance;

@@ -75,12 +75,21 @@ public final class Payloads {
     return sharing && Unchangeable.is(type);
   }
 
-  /** Whether payloads of this class can be stored at all. */
-  public boolean supports(Class<?> type) {
-    return type == byte[].class || type == String.class || codec != null || shares(type);
+  /** Whether payloads of this type, in all its forms, can be stored at all. */
+  public boolean supports(TypeSpec type) {
+    return codec(type) != null
+        || (supports(type.type()) && type.upcasts().stream().allMatch(it -> supports(it.type())));
   }
 
-  public Encoded encode(Object payload) {
+  private boolean supports(Class<?> type) {
+    return type == byte[].class || type == String.class || shares(type);
+  }
+
+  private @Nullable PayloadCodec codec(TypeSpec type) {
+    return type.codec() == null ? codec : type.codec();
+  }
+
+  public Encoded encode(Object payload, TypeSpec type) {
     if (shares(payload.getClass())) {
       return new Encoded(null, SHARED);
     }
@@ -90,7 +99,7 @@ public final class Payloads {
     if (payload instanceof String text) {
       return new Encoded(utf8(text), TEXT);
     }
-    PayloadCodec chosen = required(payload.getClass());
+    PayloadCodec chosen = required(codec(type), payload.getClass());
     try {
       return new Encoded(chosen.encode(payload), chosen.contentType());
     } catch (CodecException e) {
@@ -104,8 +113,32 @@ public final class Payloads {
     }
   }
 
-  /** A fresh object; null where the message had no body and the type is bytes or text. */
-  public <T> @Nullable T decode(byte @Nullable [] content, String contentType, Class<T> type) {
+  /**
+   * A fresh object of the type's present form; null where the message had no body and the type is
+   * bytes or text.
+   *
+   * @param name the logical name that the message carries, which tells its form
+   */
+  public @Nullable Object decode(
+      byte @Nullable [] content, String contentType, TypeSpec type, String name) {
+    Upcast upcast = type.upcast(name);
+    if (upcast == null) {
+      return decode(content, contentType, type.type(), codec(type));
+    }
+    Object older = decode(content, contentType, upcast.type(), codec(type));
+    try {
+      return older == null ? null : type.type().cast(upcast.change().apply(older));
+    } catch (RuntimeException e) {
+      throw new CodecException(
+          ErrorCode.PAYLOAD_UNDECODABLE,
+          "The upcast from '%s' to '%s' failed: %s."
+              .formatted(Names.shown(name), Names.shown(type.name()), e.getClass().getName()),
+          e);
+    }
+  }
+
+  private <T> @Nullable T decode(
+      byte @Nullable [] content, String contentType, Class<T> type, @Nullable PayloadCodec with) {
     refuseSerialized(contentType);
     if (type == byte[].class) {
       return content == null ? null : type.cast(content.clone());
@@ -113,7 +146,7 @@ public final class Payloads {
     if (type == String.class) {
       return content == null ? null : type.cast(text(content, contentType));
     }
-    return required(type).decode(content, contentType, type);
+    return required(with, type).decode(content, contentType, type);
   }
 
   /** Java serialization can run code while it is read; it is refused before anybody tries. */
@@ -128,8 +161,7 @@ public final class Payloads {
     }
   }
 
-  private PayloadCodec required(Class<?> type) {
-    PayloadCodec chosen = codec;
+  private PayloadCodec required(@Nullable PayloadCodec chosen, Class<?> type) {
     if (chosen == null) {
       throw new ConfigurationException(
           ErrorCode.PAYLOAD_TYPE_REFUSED,

@@ -87,9 +87,14 @@ public final class Rules {
   }
 
   private void check(ChannelSpec channel, TypeSpec type) {
-    List<String> names = new ArrayList<>(type.formerNames());
-    names.add(0, type.name());
-    for (String name : names) {
+    Set<String> names = new HashSet<>();
+    for (String name : type.names()) {
+      if (!names.add(name)) {
+        add(
+            ErrorCode.TYPE_NAME_TAKEN,
+            "%s of channel '%s' has the name '%s' twice. Leave one out."
+                .formatted(type.type().getName(), channel.name(), Names.shown(name)));
+      }
       if (!Names.isText(name, 200)) {
         add(
             ErrorCode.NAME_INVALID,
@@ -173,6 +178,27 @@ public final class Rules {
           ErrorCode.RANGE_INVALID,
           "Handler '%s' has atMost(%d); give a number from 1 to 10000.".formatted(key, atMost));
     }
+    BatchSpec batch = handler.batch();
+    if (batch != null && (batch.most() < 1 || batch.most() > 1_000)) {
+      add(
+          ErrorCode.RANGE_INVALID,
+          "Batch handler '%s' takes %d messages; give a number from 1 to 1000."
+              .formatted(key, batch.most()));
+    }
+    if (batch != null && channel.direct()) {
+      add(
+          ErrorCode.OPTION_NOT_APPLICABLE,
+          "Handler '%s' takes batches, but %s is direct and has one message at a time. Move it to a"
+                  .formatted(key, where)
+              + " stored channel.");
+    }
+    Double perSecond = handler.perSecond();
+    if (perSecond != null && !(perSecond >= 0.001 && perSecond <= 1_000_000)) {
+      add(
+          ErrorCode.RANGE_INVALID,
+          "Handler '%s' has perSecond(%s); give a number from 0.001 to 1000000."
+              .formatted(key, perSecond));
+    }
     if (handler.sharedCommits() < 1 || handler.sharedCommits() > 50) {
       add(
           ErrorCode.RANGE_INVALID,
@@ -198,11 +224,13 @@ public final class Rules {
                   + " receipt. Use a JDBC store, or .handle(…) with an idempotent handler.")
               .formatted(key));
     }
-    if (channel.direct() && (handler.retry() != null || timeout != null || atMost != null)) {
+    if (channel.direct()
+        && (handler.retry() != null || timeout != null || atMost != null || perSecond != null)) {
       add(
           ErrorCode.OPTION_NOT_APPLICABLE,
-          ("Handler '%s' of %s has retrying, within or atMost, which need an inbox: it runs once,"
-                  + " on the publisher's thread. Leave them out, or move it to a stored channel.")
+          ("Handler '%s' of %s has retrying, within, atMost or perSecond, which need an inbox: it"
+                  + " runs once, on the publisher's thread. Leave them out, or move it to a stored"
+                  + " channel.")
               .formatted(key, where));
     }
   }

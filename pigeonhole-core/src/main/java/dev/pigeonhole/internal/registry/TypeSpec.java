@@ -1,6 +1,8 @@
 package dev.pigeonhole.internal.registry;
 
 import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.codec.PayloadCodec;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -12,6 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param formerNames names that stored messages may still carry
  * @param businessKey selects the identity; null for the message's own id
  * @param orderingKey selects the ordering key; null for the message's own
+ * @param codec null for the inbox's
+ * @param upcasts older forms of it
  */
 public record TypeSpec(
     Class<?> type,
@@ -19,11 +23,34 @@ public record TypeSpec(
     List<String> formerNames,
     @Nullable Function<Object, @Nullable String> businessKey,
     @Nullable Function<Object, @Nullable String> orderingKey,
+    @Nullable PayloadCodec codec,
+    List<Upcast> upcasts,
     List<HandlerSpec> handlers) {
 
   /** Whether a stored message of this logical name is one of these. */
   public boolean answersTo(String logicalName) {
-    return name.equals(logicalName) || formerNames.contains(logicalName);
+    return name.equals(logicalName)
+        || formerNames.contains(logicalName)
+        || upcast(logicalName) != null;
+  }
+
+  /** Every logical name it answers to, the present one first. */
+  public List<String> names() {
+    List<String> names = new ArrayList<>();
+    names.add(name);
+    names.addAll(formerNames);
+    upcasts.forEach(each -> names.add(each.name()));
+    return names;
+  }
+
+  /** What to do with a message of this logical name; null where it has the present form. */
+  public @Nullable Upcast upcast(String logicalName) {
+    for (Upcast each : upcasts) {
+      if (each.name().equals(logicalName)) {
+        return each;
+      }
+    }
+    return null;
   }
 
   /** With a business key the identity alone decides; a republished message differs in its bytes. */

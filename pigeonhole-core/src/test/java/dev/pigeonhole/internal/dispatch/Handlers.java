@@ -16,8 +16,8 @@ final class Handlers {
 
   static BoundHandler plain(String key, MessageHandler<Object> handler) {
     return new BoundHandler(
-        new HandlerSpec(HandlerKey.of(key), handler, null, null, null, null, 1, false),
-        new TypeSpec(String.class, "t", List.of(), null, null, List.of()),
+        new HandlerSpec(HandlerKey.of(key), handler, null, null, HandlerSpec.Options.NONE),
+        new TypeSpec(String.class, "t", List.of(), null, null, null, List.of(), List.of()),
         List.of(new HandlerId(key, 1, 1)));
   }
 
@@ -26,6 +26,7 @@ final class Handlers {
         plain("h", received -> {}),
         slots,
         capacity,
+        new RateLimit(null, 1, 0),
         Runnable::run,
         () -> false,
         (some, work) -> {});

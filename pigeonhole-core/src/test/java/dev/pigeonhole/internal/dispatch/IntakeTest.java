@@ -69,7 +69,8 @@ class IntakeTest {
       @Nullable Function<Object, @Nullable String> orderingKey,
       Message message) {
     HandlerSpec handler =
-        new HandlerSpec(HandlerKey.of("reserve"), received -> {}, null, null, null, null, 1, false);
+        new HandlerSpec(
+            HandlerKey.of("reserve"), received -> {}, null, null, HandlerSpec.Options.NONE);
     TypeSpec orders =
         new TypeSpec(
             Order.class,
@@ -77,10 +78,14 @@ class IntakeTest {
             List.of("Order"),
             businessKey,
             orderingKey,
+            null,
+            List.of(),
             List.of(handler));
     TypeSpec texts =
-        new TypeSpec(String.class, "text", List.of(), businessKey, orderingKey, List.of());
-    TypeSpec bytes = new TypeSpec(byte[].class, "blob", List.of(), null, null, List.of());
+        new TypeSpec(
+            String.class, "text", List.of(), businessKey, orderingKey, null, List.of(), List.of());
+    TypeSpec bytes =
+        new TypeSpec(byte[].class, "blob", List.of(), null, null, null, List.of(), List.of());
     ChannelSpec channel =
         new ChannelSpec("orders", false, false, OnConflict.KEEP, List.of(orders, texts, bytes));
     Registry registry = new Registry(List.of(channel), List.of(List.of(HANDLER)));

@@ -96,11 +96,13 @@ class ReadsTest {
   private final HandlerLine line =
       new HandlerLine(
           new BoundHandler(
-              new HandlerSpec(HandlerKey.of("h"), received -> {}, null, null, null, null, 1, false),
-              new TypeSpec(String.class, "t", List.of(), null, null, List.of()),
+              new HandlerSpec(
+                  HandlerKey.of("h"), received -> {}, null, null, HandlerSpec.Options.NONE),
+              new TypeSpec(String.class, "t", List.of(), null, null, null, List.of(), List.of()),
               List.of(new HandlerId("h", 1, 1))),
           8,
           100,
+          new RateLimit(null, 1, 0),
           Runnable::run,
           () -> false,
           (some, work) -> {});

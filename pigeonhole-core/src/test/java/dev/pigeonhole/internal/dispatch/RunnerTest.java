@@ -33,6 +33,7 @@ class RunnerTest {
   private final Runner runner =
       new Runner(
           Payloads.using(null),
+          new Interception(List.of()),
           null,
           new Endings(settler, events, once(), () -> Instant.EPOCH),
           new Timeouts(null, false),
@@ -63,11 +64,18 @@ class RunnerTest {
   private String failureOf(@Nullable TransactionalHandler<Object> body) {
     BoundHandler handler =
         new BoundHandler(
-            new HandlerSpec(HandlerKey.of("h"), null, body, null, null, null, 1, false),
-            new TypeSpec(String.class, "t", List.of(), null, null, List.of()),
+            new HandlerSpec(HandlerKey.of("h"), null, body, null, HandlerSpec.Options.NONE),
+            new TypeSpec(String.class, "t", List.of(), null, null, null, List.of(), List.of()),
             List.of(new HandlerId("h", 1, 1)));
     HandlerLine line =
-        new HandlerLine(handler, 1, 1, Runnable::run, () -> false, (some, work) -> {});
+        new HandlerLine(
+            handler,
+            1,
+            1,
+            new RateLimit(null, 1, 0),
+            Runnable::run,
+            () -> false,
+            (some, work) -> {});
     runner.run(line, List.of(Handlers.attempt(handler, 7).work));
     settler.flushAll();
 

@@ -101,11 +101,8 @@ class TransactionalRunnerTest {
                 null,
                 handler,
                 null,
-                Duration.ofMillis(50),
-                null,
-                shared,
-                false),
-            new TypeSpec(String.class, "t", List.of(), null, null, List.of()),
+                new HandlerSpec.Options(null, Duration.ofMillis(50), null, shared, false, null)),
+            new TypeSpec(String.class, "t", List.of(), null, null, null, List.of(), List.of()),
             List.of(new HandlerId("h", 1, 1)));
     Transactions store =
         (deliveries, work) -> {
@@ -122,13 +119,15 @@ class TransactionalRunnerTest {
     Runner runner =
         new Runner(
             Payloads.using(null),
+            new Interception(List.of()),
             store,
             new Endings(settler, events, Backoff.DEFAULTS, InstantSource.system()),
             new Timeouts(timer, true),
             events,
             () -> false,
             new Around());
-    return new HandlerLine(bound, slots, 100, workers, () -> false, runner::run);
+    return new HandlerLine(
+        bound, slots, 100, new RateLimit(null, 1, 0), workers, () -> false, runner::run);
   }
 
   private static Work work(long seq, String text) {

@@ -18,7 +18,8 @@ class LookalikesTest {
           List.of(type("OrderPlaced"), type("shipped", "goods.sent"), type("A")));
 
   private static TypeSpec type(String name, String... formerNames) {
-    return new TypeSpec(String.class, name, List.of(formerNames), null, null, List.of());
+    return new TypeSpec(
+        String.class, name, List.of(formerNames), null, null, null, List.of(), List.of());
   }
 
   @ParameterizedTest

@@ -20,7 +20,7 @@ class RulesTest {
   record Payment() {}
 
   private static HandlerSpec handler(HandlerKey key) {
-    return new HandlerSpec(key, received -> {}, null, null, null, null, 1, false);
+    return new HandlerSpec(key, received -> {}, null, null, HandlerSpec.Options.NONE);
   }
 
   private static HandlerSpec handler(String key, String... former) {
@@ -30,16 +30,20 @@ class RulesTest {
   private static HandlerSpec options(
       @Nullable Backoff retry, @Nullable Duration timeout, @Nullable Integer atMost, int shared) {
     return new HandlerSpec(
-        HandlerKey.of("h"), received -> {}, null, retry, timeout, atMost, shared, false);
+        HandlerKey.of("h"),
+        received -> {},
+        null,
+        null,
+        new HandlerSpec.Options(retry, timeout, atMost, shared, false, null));
   }
 
   private static HandlerSpec transactional(String key) {
     return new HandlerSpec(
-        HandlerKey.of(key), null, (payload, tx) -> {}, null, null, null, 1, false);
+        HandlerKey.of(key), null, (payload, tx) -> {}, null, HandlerSpec.Options.NONE);
   }
 
   private static TypeSpec type(Class<?> type, String name, HandlerSpec... handlers) {
-    return new TypeSpec(type, name, List.of(), null, null, List.of(handlers));
+    return new TypeSpec(type, name, List.of(), null, null, null, List.of(), List.of(handlers));
   }
 
   private static ChannelSpec channel(String name, HandlerSpec... handlers) {
@@ -155,7 +159,8 @@ class RulesTest {
                 channel("payments", type(Payment.class, "order", handler("b")))))
         .contains(Order.class.getName(), Payment.class.getName(), "'order'");
     TypeSpec renamed =
-        new TypeSpec(Payment.class, "payment", List.of("order"), null, null, List.of());
+        new TypeSpec(
+            Payment.class, "payment", List.of("order"), null, null, null, List.of(), List.of());
     only(ErrorCode.TYPE_NAME_TAKEN, channel("orders", type(Order.class, "order"), renamed));
     assertThat(
             problems(

@@ -1,0 +1,66 @@
+package dev.pigeonhole.internal.dispatch;
+
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How many attempts of a handler may begin. A node has the part of the limit that the cells it owns
+ * are of all cells of the handler, so the nodes together keep it without a word between them. What
+ * was not used is saved up for a tenth of a second, and for one attempt at least. The dispatcher's
+ * thread alone uses it.
+ */
+final class RateLimit {
+  private static final double SECOND = Duration.ofSeconds(1).toNanos();
+
+  private final @Nullable Double perSecond;
+  private final int cells;
+  private double rate; // of this node, in attempts per nanosecond
+  private double saved = 1;
+  private long savedAt;
+
+  /**
+   * @param perSecond null for no limit
+   * @param cells how many the handler has on all nodes
+   */
+  RateLimit(@Nullable Double perSecond, int cells, long now) {
+    this.perSecond = perSecond;
+    this.cells = cells;
+    this.savedAt = now;
+  }
+
+  /** This many of the cells belong to this node now. */
+  void owns(int owned, long now) {
+    if (perSecond != null) {
+      save(now);
+      rate = perSecond * owned / cells / SECOND;
+    }
+  }
+
+  /** Whether one more may begin now; it is counted as begun. */
+  boolean take(long now) {
+    if (perSecond == null) {
+      return true;
+    }
+    save(now);
+    if (saved < 1) {
+      return false;
+    }
+    saved--;
+    return true;
+  }
+
+  /** How long until one more may begin. */
+  long nanosUntilNext(long now) {
+    if (perSecond == null) {
+      return 0;
+    }
+    save(now);
+    return saved >= 1 || rate == 0 ? 0 : (long) Math.ceil((1 - saved) / rate);
+  }
+
+  private void save(long now) {
+    double most = Math.max(1, rate * SECOND / 10);
+    saved = Math.min(most, saved + (now - savedAt) * rate);
+    savedAt = now;
+  }
+}
