@@ -17,6 +17,7 @@ public final class HandlerOption {
     int sharedCommits = 1;
     boolean unordered;
     @Nullable Double perSecond;
+    @Nullable Integer pausingAfter;
   }
 
   private final Consumer<Chosen> effect;
@@ -36,7 +37,8 @@ public final class HandlerOption {
         chosen.atMost,
         chosen.sharedCommits,
         chosen.unordered,
-        chosen.perSecond);
+        chosen.perSecond,
+        chosen.pausingAfter);
   }
 
   /** Its own retry policy instead of the inbox's. */
@@ -65,6 +67,16 @@ public final class HandlerOption {
    */
   public static HandlerOption perSecond(double attempts) {
     return new HandlerOption(chosen -> chosen.perSecond = attempts);
+  }
+
+  /**
+   * Pauses the handler on a node where it has failed this often in a row: what it needs is probably
+   * down. One delivery at a time is then tried, at the times of the retry policy, and failures burn
+   * no attempts until one succeeds. Failures that speak of the message do not count: those that
+   * poison at once, and payloads that cannot be read. {@link Inbox#drain} never pauses.
+   */
+  public static HandlerOption pausingAfter(int failures) {
+    return new HandlerOption(chosen -> chosen.pausingAfter = failures);
   }
 
   /**

@@ -32,7 +32,13 @@ class SurfaceTest {
   void anOptionIsMadeByItsFactoriesAndReadByNobody() {
     assertThat(publicMethods(HandlerOption.class))
         .containsExactlyInAnyOrder(
-            "retrying", "within", "atMost", "sharedCommits", "unordered", "perSecond");
+            "retrying",
+            "within",
+            "atMost",
+            "sharedCommits",
+            "unordered",
+            "perSecond",
+            "pausingAfter");
     assertThat(HandlerOption.class.getClasses()).isEmpty();
   }
 

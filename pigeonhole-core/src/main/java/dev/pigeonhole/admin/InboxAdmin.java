@@ -33,6 +33,25 @@ public interface InboxAdmin {
    */
   boolean retry(String source, String id, String handler, String reason);
 
+  /**
+   * Stops a handler on every node: attempts under way end, no other begins, and its deliveries
+   * wait. Nodes hear of it with their next beat. It stays so until somebody resumes it, whatever is
+   * started or deployed meanwhile.
+   *
+   * @return false if it was paused already
+   */
+  boolean pause(String handler, String reason);
+
+  /**
+   * Lets a paused handler go on.
+   *
+   * @return false if it was not paused
+   */
+  boolean resume(String handler, String reason);
+
+  /** Handlers that somebody has paused, the longest paused first. */
+  List<Pause> paused();
+
   /** What is still open under this exact key, for the last step of a rename. */
   DrainCheck drainCheck(String handler);
 }

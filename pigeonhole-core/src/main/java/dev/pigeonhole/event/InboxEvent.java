@@ -20,6 +20,15 @@ public sealed interface InboxEvent {
   record Accepted(String inbox, String channel, MessageRef message, String type)
       implements InboxEvent {}
 
+  /**
+   * No attempt of a handler begins any more: somebody paused it, or it failed too often in a row on
+   * this node.
+   */
+  record HandlerPaused(String inbox, String handler, String reason) implements InboxEvent {}
+
+  /** A paused handler goes on. */
+  record HandlerResumed(String inbox, String handler) implements InboxEvent {}
+
   /** A known message arrived again. */
   record Repeated(String inbox, String channel, MessageRef message, String type)
       implements InboxEvent {}

@@ -71,6 +71,16 @@ public interface InboxListener {
       return with(InboxEvent.Poisoned.class, action);
     }
 
+    /** Handlers that stopped, by an operator's word or because they failed too often in a row. */
+    public Choice onHandlerPaused(Consumer<? super InboxEvent.HandlerPaused> action) {
+      return with(InboxEvent.HandlerPaused.class, action);
+    }
+
+    /** Handlers that go on after a pause. */
+    public Choice onHandlerResumed(Consumer<? super InboxEvent.HandlerResumed> action) {
+      return with(InboxEvent.HandlerResumed.class, action);
+    }
+
     /** Deliveries whose key nobody has known for too long, many at once; they wait as well. */
     public Choice onPoisonedUnknown(Consumer<? super InboxEvent.PoisonedUnknown> action) {
       return with(InboxEvent.PoisonedUnknown.class, action);

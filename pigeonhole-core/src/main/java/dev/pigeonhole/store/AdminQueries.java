@@ -2,6 +2,7 @@ package dev.pigeonhole.store;
 
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.HandlerCounts;
+import dev.pigeonhole.admin.Pause;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +29,20 @@ public interface AdminQueries {
    * any more.
    */
   boolean retry(String source, String id, int family, String actor, String reason);
+
+  /**
+   * Pauses a handler, in one commit with an audit row; {@link Nodes#paused()} tells of it. False if
+   * it is paused already.
+   *
+   * @param keyId the key that it was asked for by
+   */
+  boolean pause(int family, int keyId, String actor, String reason);
+
+  /** The opposite. False if it is not paused. */
+  boolean resume(int family, int keyId, String actor, String reason);
+
+  /** Whatever is paused, the longest paused first. */
+  List<Pause> paused();
 
   /** How many deliveries stand open, fresh or later, under this exact key. */
   long open(int keyId);

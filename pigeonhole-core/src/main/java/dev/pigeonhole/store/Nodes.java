@@ -47,6 +47,9 @@ public interface Nodes {
   /** Ends probation: the cell counts as clean from now on, if this node still owns it. */
   void markClean(long incarnation, Collection<Cell> cells);
 
+  /** Every handler family that somebody has paused. */
+  Set<Integer> paused();
+
   /** Says that the node is stopping: it is no longer counted for shares. */
   void stopping(long incarnation);
 

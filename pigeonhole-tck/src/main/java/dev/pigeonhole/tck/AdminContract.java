@@ -6,6 +6,7 @@ import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.HandlerCounts;
+import dev.pigeonhole.admin.Pause;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.Outcome;
@@ -245,6 +246,44 @@ abstract class AdminContract extends StoreFixture {
 
     assertThat(ready(a)).extracting(Delivery::seq).containsExactly(head.seq());
     assertThat(view("scheduled", a).due()).contains(clock.now().plusSeconds(3600));
+  }
+
+  @Test
+  void aPausedHandlerIsToldToNodesUntilItIsResumed() {
+    assertThat(store.nodes().paused()).isEmpty();
+
+    assertThat(store.admin().pause(a.family(), a.keyId(), "ada", "mail is down")).isTrue();
+
+    assertThat(store.nodes().paused()).containsExactly(a.family());
+    assertThat(store.admin().paused())
+        .containsExactly(new Pause("a", clock.now(), "ada", "mail is down"));
+    assertThat(store.admin().resume(b.family(), b.keyId(), "bob", "not that one")).isFalse();
+    assertThat(store.admin().resume(a.family(), a.keyId(), "bob", "mail is back")).isTrue();
+    assertThat(store.nodes().paused()).isEmpty();
+    assertThat(store.admin().paused()).isEmpty();
+  }
+
+  @Test
+  void onlyTheFirstPauseHitsAndOnlyTheFirstResume() {
+    assertThat(store.admin().pause(a.family(), a.keyId(), "ada", "first")).isTrue();
+    assertThat(store.admin().pause(a.family(), a.keyId(), "bob", "second")).isFalse();
+    assertThat(store.admin().paused()).extracting(Pause::by).containsExactly("ada");
+
+    assertThat(store.admin().resume(a.family(), a.keyId(), "bob", "first")).isTrue();
+    assertThat(store.admin().resume(a.family(), a.keyId(), "bob", "second")).isFalse();
+  }
+
+  @Test
+  void aPauseHoldsForEveryFamilyThatCountsAsTheHandler() {
+    List<HandlerId> both = family("a", "b"); // had numbers of their own before
+
+    assertThat(store.admin().pause(both.get(0).family(), both.get(0).keyId(), "ada", "x")).isTrue();
+
+    assertThat(store.nodes().paused()).containsExactlyInAnyOrder(a.family(), b.family());
+    assertThat(store.admin().paused()).hasSize(1);
+    assertThat(store.admin().pause(b.family(), b.keyId(), "ada", "x")).isFalse();
+    assertThat(store.admin().resume(b.family(), b.keyId(), "ada", "x")).isTrue();
+    assertThat(store.nodes().paused()).isEmpty();
   }
 
   @Test

@@ -4,6 +4,7 @@ import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.HandlerCounts;
+import dev.pigeonhole.admin.Pause;
 import dev.pigeonhole.store.AdminQueries;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
@@ -147,6 +148,43 @@ final class MemoryAdmin implements AdminQueries {
   }
 
   @Override
+  public boolean pause(int family, int keyId, String actor, String reason) {
+    return tables.commit(
+        () -> {
+          List<Integer> kin = tables.handlers.kin(family);
+          if (kin.stream().anyMatch(tables.pauses::containsKey)) {
+            return false;
+          }
+          Pause pause = new Pause(key(keyId), tables.now(), actor, reason);
+          kin.forEach(each -> tables.pauses.put(each, pause));
+          tables.audit.add(new Tables.AuditRow("pause", null, key(keyId), actor, reason));
+          return true;
+        });
+  }
+
+  @Override
+  public boolean resume(int family, int keyId, String actor, String reason) {
+    return tables.commit(
+        () -> {
+          boolean resumed = tables.pauses.keySet().removeAll(tables.handlers.kin(family));
+          if (resumed) {
+            tables.audit.add(new Tables.AuditRow("resume", null, key(keyId), actor, reason));
+          }
+          return resumed;
+        });
+  }
+
+  @Override
+  public List<Pause> paused() {
+    return tables.commit(
+        () ->
+            tables.pauses.values().stream()
+                .distinct()
+                .sorted(Comparator.comparing(Pause::since).thenComparing(Pause::handler))
+                .toList());
+  }
+
+  @Override
   public long open(int keyId) {
     return tables.commit(() -> count(open(), keyId, row -> true));
   }
@@ -198,7 +236,11 @@ final class MemoryAdmin implements AdminQueries {
   }
 
   private String key(Delivery delivery) {
-    HandlerId handler = tables.handlers.byKeyId(delivery.keyId());
+    return key(delivery.keyId());
+  }
+
+  private String key(int keyId) {
+    HandlerId handler = tables.handlers.byKeyId(keyId);
     return handler == null ? "" : handler.key();
   }
 

@@ -120,6 +120,11 @@ final class MemoryNodes implements Nodes {
   }
 
   @Override
+  public Set<Integer> paused() {
+    return tables.commit(() -> Set.copyOf(tables.pauses.keySet()));
+  }
+
+  @Override
   public void stopping(long incarnation) {
     tables.commit(
         () -> {

@@ -2,6 +2,7 @@ package dev.pigeonhole.testkit;
 
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.admin.Pause;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.NewMessage;
@@ -11,6 +12,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -37,6 +39,10 @@ final class Tables {
   final Map<RowKey, PoisonRow> poison = new HashMap<>();
   final List<ConflictRow> conflicts = new ArrayList<>();
   final List<AuditRow> audit = new ArrayList<>();
+
+  /** Handler family → who paused it, and why. */
+  final Map<Integer, Pause> pauses = new LinkedHashMap<>();
+
   final HandlerRegistry handlers = new HandlerRegistry();
   final Ownership ownership = new Ownership();
 
@@ -60,7 +66,8 @@ final class Tables {
   record ConflictRow(long seq, NewMessage copy, Instant at) {}
 
   /** What an operator did. */
-  record AuditRow(String action, MessageRef message, String key, String actor, String reason) {}
+  record AuditRow(
+      String action, @Nullable MessageRef message, String key, String actor, String reason) {}
 
   <T> T commit(Supplier<T> work) {
     lock.lock();

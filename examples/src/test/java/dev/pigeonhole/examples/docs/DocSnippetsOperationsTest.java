@@ -8,6 +8,8 @@ import dev.pigeonhole.Inbox;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.HandlerCounts;
+import dev.pigeonhole.admin.InboxAdmin;
+import dev.pigeonhole.admin.Pause;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.event.InboxListener;
 import dev.pigeonhole.examples.docs.Shop.Mailer;
@@ -68,5 +70,18 @@ class DocSnippetsOperationsTest {
     }
     // end
     assertThat(seen).contains("send-receipt: 0 open, 0 poisoned");
+  }
+
+  @Test
+  void pause() {
+    Inbox inbox = TestInbox.of(orders).inbox();
+    // snippet:pause
+    InboxAdmin admin = inbox.admin().as("jane");
+    admin.pause("send-receipt", "mail server is down");
+    List<Pause> paused = admin.paused(); // who, since when, why
+    admin.resume("send-receipt", "mail server is back");
+    // end
+    assertThat(paused).extracting(Pause::by).containsExactly("jane");
+    assertThat(admin.paused()).isEmpty();
   }
 }

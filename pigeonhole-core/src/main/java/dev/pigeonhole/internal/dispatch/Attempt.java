@@ -28,6 +28,7 @@ final class Attempt implements Received<Object> {
   final BoundHandler handler;
   final Thread thread = Thread.currentThread();
 
+  final Breaker breaker;
   private final BooleanSupplier stopping;
   private State state = State.RUNNING; // guarded by this
   private long endedNanos; // guarded by this; meant when the state is ENDED
@@ -38,9 +39,10 @@ final class Attempt implements Received<Object> {
   private volatile boolean stop;
   private volatile @Nullable Connection connection;
 
-  Attempt(Work work, BoundHandler handler, BooleanSupplier stopping) {
+  Attempt(Work work, BoundHandler handler, Breaker breaker, BooleanSupplier stopping) {
     this.work = work;
     this.handler = handler;
+    this.breaker = breaker;
     this.stopping = stopping;
   }
 

@@ -126,7 +126,7 @@ public final class DirectChannels {
   private void run(
       ChannelSpec channel, BoundHandler handler, Message message, StoredMessage received) {
     Work work = new Work(Delivery.fresh(new Cell(0, 0), 0, 0, null), received, null, 0);
-    Attempt attempt = new Attempt(work, handler, () -> false);
+    Attempt attempt = new Attempt(work, handler, new Breaker(null), () -> false);
     try {
       attempt.decoded(copy(message, received, handler.type()));
       MessageHandler<Object> plain = Objects.requireNonNull(handler.spec().plain());

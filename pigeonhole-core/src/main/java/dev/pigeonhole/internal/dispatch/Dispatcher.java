@@ -26,6 +26,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Decides what runs next on this node. Its thread is the <em>reader</em> of logs, thread names and
@@ -44,6 +46,8 @@ import java.util.function.Predicate;
  * up. Ordered rows never are: an accept on another node may have come first.
  */
 final class Dispatcher {
+  private static final Logger LOG = LoggerFactory.getLogger(Dispatcher.class);
+
   /** What the dispatcher is told about its inbox. */
   record Settings(int batchSize, int maxCrashes, Duration pollMin, Duration pollMax) {}
 
@@ -167,6 +171,10 @@ final class Dispatcher {
       if (!line.ready.isEmpty() && !quiet()) {
         next = Math.min(next, line.rate.nanosUntilNext(now));
       }
+      long probe = line.nanosUntilProbe(now);
+      if (probe > 0) {
+        next = Math.min(next, probe);
+      }
     }
     return next;
   }
@@ -237,6 +245,25 @@ final class Dispatcher {
     cells.all().forEach(state -> counts.merge(line(state.cell), 1, Integer::sum));
     long now = System.nanoTime();
     distinctLines.forEach(line -> line.rate.owns(counts.getOrDefault(line, 0), now));
+  }
+
+  /** What has not begun of a paused handler is given up here, and read again when it goes on. */
+  void paused(Set<Integer> families) {
+    for (HandlerLine line : distinctLines) {
+      boolean pause = line.handler.ids().stream().anyMatch(id -> families.contains(id.family()));
+      if (pause && !line.paused) {
+        line.paused = true;
+        dropUnstarted(line);
+        LOG.info("Handler '{}' of inbox {} was paused", line.handler.key(), events.inbox());
+        events.tell(
+            new InboxEvent.HandlerPaused(events.inbox(), line.handler.key(), "by an operator"));
+      } else if (!pause && line.paused) {
+        line.paused = false;
+        reads.wake();
+        LOG.info("Handler '{}' of inbox {} goes on", line.handler.key(), events.inbox());
+        events.tell(new InboxEvent.HandlerResumed(events.inbox(), line.handler.key()));
+      }
+    }
   }
 
   private HandlerLine line(Cell cell) {
@@ -584,12 +611,14 @@ final class Dispatcher {
   }
 
   private void dropEverything() {
-    for (HandlerLine line : distinctLines) {
-      dropUnstarted(line, any -> true);
-      keys.drop(line);
-    }
-    suspects.withdraw(row -> true).forEach(this::forgetUnstarted);
+    distinctLines.forEach(this::dropUnstarted);
     suspects.quietOnlyForTheRunning();
+  }
+
+  private void dropUnstarted(HandlerLine line) {
+    dropUnstarted(line, any -> true);
+    suspects.withdraw(row -> line(row.cell()) == line).forEach(this::forgetUnstarted);
+    keys.drop(line);
   }
 
   private void dropUnstarted(HandlerLine line, Predicate<Cell> which) {

@@ -46,13 +46,26 @@ final class Endings {
   }
 
   void completed(Attempt attempt) {
+    goOn(attempt);
     settler.add(
         new Settlement(attempt.work.delivery(), new Outcome.Completed()),
         events.silent() ? null : () -> tellCompleted(attempt));
   }
 
   /** For an attempt whose receipt has committed with its effects. */
-  void tellCompleted(Attempt attempt) {
+  void committed(Attempt attempt) {
+    goOn(attempt);
+    tellCompleted(attempt);
+  }
+
+  private void goOn(Attempt attempt) {
+    if (attempt.breaker.succeeded()) {
+      LOG.info("Handler '{}' of inbox {} works again", attempt.handler.key(), events.inbox());
+      events.tell(new InboxEvent.HandlerResumed(events.inbox(), attempt.handler.key()));
+    }
+  }
+
+  private void tellCompleted(Attempt attempt) {
     if (events.silent()) {
       return;
     }
@@ -154,9 +167,44 @@ final class Endings {
     }
     Optional<Duration> wait =
         policy.after(failures, thrown, random(policy, attempt.work.delivery()));
-    return wait.isPresent()
-        ? new Outcome.RetryAfter(wait.get(), failure)
-        : new Outcome.Poisoned(failure, true);
+    Outcome outcome =
+        wait.isPresent()
+            ? new Outcome.RetryAfter(wait.get(), failure)
+            : new Outcome.Poisoned(failure, true);
+    boolean speaksOfTheMessage = wait.isEmpty() && failures < policy.maxAttempts(); // by a rule
+    return speaksOfTheMessage ? outcome : unlessPaused(attempt, policy, outcome, failure);
+  }
+
+  /** While its handler is paused no message is to blame. */
+  private Outcome unlessPaused(Attempt attempt, Backoff policy, Outcome outcome, Failure failure) {
+    Delivery delivery = attempt.work.delivery();
+    Breaker.Verdict verdict = attempt.breaker.failed(delivery);
+    if (verdict == Breaker.Verdict.COUNTS) {
+      return outcome;
+    }
+    Duration wait = policy.delayAfter(attempt.breaker.waits() + 1, ThreadLocalRandom.current());
+    attempt.breaker.waitFor(wait, System.nanoTime());
+    String handler = attempt.handler.key();
+    if (verdict == Breaker.Verdict.PAUSES) {
+      String reason =
+          "it failed %d times in a row".formatted(attempt.handler.spec().pausingAfter());
+      LOG.warn(
+          "Handler '{}' of inbox {} is paused on this node: {}. It is tried again in {}; the last"
+              + " failure was: {}",
+          handler,
+          events.inbox(),
+          reason,
+          wait,
+          Failures.line(failure));
+      events.tell(new InboxEvent.HandlerPaused(events.inbox(), handler, reason));
+      return outcome;
+    }
+    LOG.info(
+        "Handler '{}' still fails and is tried again in {}: {}",
+        handler,
+        wait,
+        Failures.line(failure));
+    return new Outcome.LaterUncounted(wait);
   }
 
   private Backoff policy(Attempt attempt) {

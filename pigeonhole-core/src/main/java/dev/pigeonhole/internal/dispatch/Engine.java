@@ -106,6 +106,7 @@ public final class Engine {
               slots,
               Math.max(settings.batchSize(), 2 * slots),
               rate(handler, settings, timer != null),
+              new Breaker(timer == null ? null : handler.spec().pausingAfter()),
               executor,
               () -> dispatcher().quiet(),
               runner::run);
@@ -209,6 +210,7 @@ public final class Engine {
 
   /** Runs everything that is due on the calling thread, until a look finds nothing more to do. */
   public void drain() throws InterruptedException {
+    node.lookForPauses();
     boolean progress = true;
     while (progress) {
       node.beatIfDue();
@@ -262,6 +264,11 @@ public final class Engine {
     @Override
     public void gone(List<Cell> cells) {
       dispatcher.post(() -> dispatcher.cellsGone(cells));
+    }
+
+    @Override
+    public void paused(Set<Integer> families) {
+      dispatcher.post(() -> dispatcher.paused(families));
     }
 
     @Override

@@ -25,12 +25,14 @@ final class HandlerLine {
   final int slots;
   final int capacity;
   final RateLimit rate; // the dispatcher's thread alone
+  final Breaker breaker;
 
   // The dispatcher's thread alone touches these.
   final Deque<Delivery> ready = new ArrayDeque<>();
   final Map<Long, KeyLine> keys = new HashMap<>();
   int occupancy;
   int waitingInKeys;
+  boolean paused;
 
   private final Executor executor;
   private final BooleanSupplier quiet;
@@ -49,6 +51,7 @@ final class HandlerLine {
       int slots,
       int capacity,
       RateLimit rate,
+      Breaker breaker,
       Executor executor,
       BooleanSupplier quiet,
       BiConsumer<HandlerLine, List<Work>> runner) {
@@ -56,13 +59,15 @@ final class HandlerLine {
     this.slots = slots;
     this.capacity = capacity;
     this.rate = rate;
+    this.breaker = breaker;
     this.executor = executor;
     this.quiet = quiet;
     this.runner = runner;
   }
 
+  /** How many more rows it takes; none while it is paused, so that none is read for it. */
   int room() {
-    return capacity - occupancy;
+    return paused ? 0 : capacity - occupancy;
   }
 
   /** Hands work to the slots. */
@@ -75,7 +80,7 @@ final class HandlerLine {
   void wakeWorkers() {
     for (int wanted = queued.get(); wanted > 0 && !quiet.getAsBoolean(); wanted--) {
       int now = active.get();
-      if (now >= allowed()) {
+      if (now >= allowed() || breaker.closed(System.nanoTime())) {
         return;
       }
       if (active.compareAndSet(now, now + 1)) {
@@ -110,6 +115,11 @@ final class HandlerLine {
   /** Whether no attempt of this handler is under way, stuck ones apart. */
   boolean resting() {
     return active.get() - stuck.get() <= 0;
+  }
+
+  /** How long nobody may begin although work is queued; zero for no such reason. */
+  long nanosUntilProbe(long now) {
+    return queued.get() == 0 ? 0 : breaker.nanosUntilNext(now);
   }
 
   /** Takes back work of these cells that no slot has begun. */
@@ -147,6 +157,7 @@ final class HandlerLine {
       List<Work> group = take();
       while (!group.isEmpty()) {
         runner.accept(this, group);
+        group.forEach(work -> breaker.over(work.delivery()));
         group = take();
       }
     } finally {
@@ -157,7 +168,13 @@ final class HandlerLine {
   }
 
   private List<Work> take() {
-    int most = handler.spec().together();
+    Breaker.Leave leave = breaker.ask(System.nanoTime());
+    int most =
+        switch (leave) {
+          case ALL -> handler.spec().together();
+          case ONE -> 1;
+          case NONE -> 0;
+        };
     List<Work> group = new ArrayList<>(Math.min(most, 8));
     while (group.size() < most && !quiet.getAsBoolean() && active.get() <= allowed()) {
       Work work = queue.poll();
@@ -166,6 +183,9 @@ final class HandlerLine {
       }
       queued.decrementAndGet();
       group.add(work);
+    }
+    if (leave == Breaker.Leave.ONE) {
+      breaker.probing(group.isEmpty() ? null : group.get(0).delivery());
     }
     return group;
   }

@@ -145,7 +145,7 @@ final class Runner {
 
   /** Makes the attempt known to a shutdown, which may stop it. */
   Attempt begin(HandlerLine line, Work work) {
-    Attempt attempt = new Attempt(work, line.handler, stopping);
+    Attempt attempt = new Attempt(work, line.handler, line.breaker, stopping);
     running.add(attempt);
     surroundings.begun(work.delivery());
     return attempt;

@@ -180,7 +180,7 @@ final class TransactionalRunner {
         if (done.contains(work.delivery())) {
           surroundings.completedInTransaction(
               new Settlement(work.delivery(), new Outcome.Completed()));
-          endings.tellCompleted(unit.attempt(work.delivery()));
+          endings.committed(unit.attempt(work.delivery()));
         } else if (unit.enough) {
           left.add(work);
         } else {

@@ -7,6 +7,7 @@ import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.DrainCheck;
 import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.admin.InboxAdmin;
+import dev.pigeonhole.admin.Pause;
 import dev.pigeonhole.internal.registry.Lookalikes;
 import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.store.HandlerId;
@@ -109,6 +110,23 @@ final class DefaultAdmin implements InboxAdmin {
   @Override
   public boolean retry(String source, String id, String handler, String reason) {
     return store.admin().retry(source, id, id(handler).family(), actor, reason);
+  }
+
+  @Override
+  public boolean pause(String handler, String reason) {
+    HandlerId id = id(handler);
+    return store.admin().pause(id.family(), id.keyId(), actor, reason);
+  }
+
+  @Override
+  public boolean resume(String handler, String reason) {
+    HandlerId id = id(handler);
+    return store.admin().resume(id.family(), id.keyId(), actor, reason);
+  }
+
+  @Override
+  public List<Pause> paused() {
+    return store.admin().paused();
   }
 
   @Override

@@ -23,6 +23,7 @@ public record HandlerSpec(
    * @param sharedCommits 1 for a commit of its own
    * @param unordered whether it does not care for ordering keys
    * @param perSecond null for no limit
+   * @param pausingAfter failures in a row; null for never
    */
   public record Options(
       @Nullable Backoff retry,
@@ -30,9 +31,10 @@ public record HandlerSpec(
       @Nullable Integer atMost,
       int sharedCommits,
       boolean unordered,
-      @Nullable Double perSecond) {
+      @Nullable Double perSecond,
+      @Nullable Integer pausingAfter) {
 
-    public static final Options NONE = new Options(null, null, null, 1, false, null);
+    public static final Options NONE = new Options(null, null, null, 1, false, null, null);
   }
 
   public boolean isTransactional() {
@@ -62,6 +64,10 @@ public record HandlerSpec(
 
   public boolean unordered() {
     return options.unordered();
+  }
+
+  public @Nullable Integer pausingAfter() {
+    return options.pausingAfter();
   }
 
   public @Nullable Double perSecond() {

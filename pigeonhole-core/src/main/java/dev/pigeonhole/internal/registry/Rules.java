@@ -199,6 +199,13 @@ public final class Rules {
           "Handler '%s' has perSecond(%s); give a number from 0.001 to 1000000."
               .formatted(key, perSecond));
     }
+    Integer pausingAfter = handler.pausingAfter();
+    if (pausingAfter != null && (pausingAfter < 1 || pausingAfter > 1_000_000)) {
+      add(
+          ErrorCode.RANGE_INVALID,
+          "Handler '%s' has pausingAfter(%d); give a number from 1 to 1000000."
+              .formatted(key, pausingAfter));
+    }
     if (handler.sharedCommits() < 1 || handler.sharedCommits() > 50) {
       add(
           ErrorCode.RANGE_INVALID,
@@ -225,11 +232,15 @@ public final class Rules {
               .formatted(key));
     }
     if (channel.direct()
-        && (handler.retry() != null || timeout != null || atMost != null || perSecond != null)) {
+        && (handler.retry() != null
+            || timeout != null
+            || atMost != null
+            || perSecond != null
+            || pausingAfter != null)) {
       add(
           ErrorCode.OPTION_NOT_APPLICABLE,
-          ("Handler '%s' of %s has retrying, within, atMost or perSecond, which need an inbox: it"
-                  + " runs once, on the publisher's thread. Leave them out, or move it to a stored"
+          ("Handler '%s' of %s has retrying, within, atMost, perSecond or pausingAfter, which need an"
+                  + " inbox: it runs once, on the publisher's thread. Leave them out, or move it to a stored"
                   + " channel.")
               .formatted(key, where));
     }

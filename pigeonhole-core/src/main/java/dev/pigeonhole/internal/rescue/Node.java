@@ -43,6 +43,9 @@ public final class Node {
     /** Everything is lost: this incarnation was declared dead. */
     void lost();
 
+    /** Somebody has paused these handler families, and no others. */
+    void paused(Set<Integer> families);
+
     /** What is worked on now. */
     Set<Cell> owned();
 
@@ -70,6 +73,7 @@ public final class Node {
   private volatile @Nullable List<NodeRow> unlooked;
   private long nextBeatNanos;
   private List<NodeRow> lastNodes = List.of();
+  private Set<Integer> paused = Set.of();
 
   public Node(
       InboxStore store,
@@ -173,8 +177,18 @@ public final class Node {
       }
     }
     if (!stopping) {
+      lookForPauses(); // before cells are taken, whose handler may be paused
       share(true);
       unlooked = all;
+    }
+  }
+
+  /** Learns what somebody has paused or resumed. */
+  public void lookForPauses() {
+    Set<Integer> now = nodes.paused();
+    if (!now.equals(paused)) {
+      paused = now;
+      cells.paused(now);
     }
   }
 

@@ -27,6 +27,7 @@ final class Handlers {
         slots,
         capacity,
         new RateLimit(null, 1, 0),
+        new Breaker(null),
         Runnable::run,
         () -> false,
         (some, work) -> {});
@@ -48,6 +49,7 @@ final class Handlers {
             new byte[16],
             null,
             Instant.EPOCH);
-    return new Attempt(new Work(Rows.row(seq), message, null, 1), handler, () -> false);
+    return new Attempt(
+        new Work(Rows.row(seq), message, null, 1), handler, new Breaker(null), () -> false);
   }
 }

@@ -103,6 +103,7 @@ class ReadsTest {
           8,
           100,
           new RateLimit(null, 1, 0),
+          new Breaker(null),
           Runnable::run,
           () -> false,
           (some, work) -> {});

@@ -73,6 +73,7 @@ class RunnerTest {
             1,
             1,
             new RateLimit(null, 1, 0),
+            new Breaker(null),
             Runnable::run,
             () -> false,
             (some, work) -> {});

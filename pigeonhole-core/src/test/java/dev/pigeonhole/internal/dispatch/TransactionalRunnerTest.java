@@ -101,7 +101,8 @@ class TransactionalRunnerTest {
                 null,
                 handler,
                 null,
-                new HandlerSpec.Options(null, Duration.ofMillis(50), null, shared, false, null)),
+                new HandlerSpec.Options(
+                    null, Duration.ofMillis(50), null, shared, false, null, null)),
             new TypeSpec(String.class, "t", List.of(), null, null, null, List.of(), List.of()),
             List.of(new HandlerId("h", 1, 1)));
     Transactions store =
@@ -127,7 +128,14 @@ class TransactionalRunnerTest {
             () -> false,
             new Around());
     return new HandlerLine(
-        bound, slots, 100, new RateLimit(null, 1, 0), workers, () -> false, runner::run);
+        bound,
+        slots,
+        100,
+        new RateLimit(null, 1, 0),
+        new Breaker(null),
+        workers,
+        () -> false,
+        runner::run);
   }
 
   private static Work work(long seq, String text) {

@@ -34,7 +34,17 @@ class RulesTest {
         received -> {},
         null,
         null,
-        new HandlerSpec.Options(retry, timeout, atMost, shared, false, null));
+        new HandlerSpec.Options(retry, timeout, atMost, shared, false, null, null));
+  }
+
+  private static HandlerSpec withLimits(
+      @Nullable Double perSecond, @Nullable Integer pausingAfter) {
+    return new HandlerSpec(
+        HandlerKey.of("h"),
+        received -> {},
+        null,
+        null,
+        new HandlerSpec.Options(null, null, null, 1, false, perSecond, pausingAfter));
   }
 
   private static HandlerSpec transactional(String key) {
@@ -228,6 +238,24 @@ class RulesTest {
     assertThat(problems(channel("orders", options(null, null, null, number))))
         .extracting(Problem::code)
         .contains(ErrorCode.RANGE_INVALID);
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {0, -1, 0.0009, 1_000_001, Double.NaN, Double.POSITIVE_INFINITY})
+  void aRateIsHeldToItsRange(double perSecond) {
+    only(ErrorCode.RANGE_INVALID, channel("orders", withLimits(perSecond, null)));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, -1, 1_000_001})
+  void aNumberOfFailuresIsHeldToItsRange(int failures) {
+    only(ErrorCode.RANGE_INVALID, channel("orders", withLimits(null, failures)));
+  }
+
+  @Test
+  void limitsNeedAnInbox() {
+    only(ErrorCode.OPTION_NOT_APPLICABLE, direct("live", withLimits(5.0, null)));
+    only(ErrorCode.OPTION_NOT_APPLICABLE, direct("live", withLimits(null, 5)));
   }
 
   @Test

@@ -5,6 +5,7 @@ import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.HandlerCounts;
+import dev.pigeonhole.admin.Pause;
 import dev.pigeonhole.store.AdminQueries;
 import dev.pigeonhole.store.CrashPoints;
 import dev.pigeonhole.store.NodeRow;
@@ -109,6 +110,25 @@ final class JdbcAdmin implements AdminQueries {
 
   private static final String AUDIT =
       "INSERT INTO {audit} (done_at, actor, action, reason, subject) VALUES ({now}, ?, ?, ?, ?)";
+
+  // A family bears the number of its first key.
+  private static final String LOCK_HANDLER =
+      "SELECT key_id FROM {handler} WHERE key_id = ? FOR UPDATE";
+
+  private static final String IS_PAUSED = "SELECT handler FROM {pause} WHERE handler IN (:kin)";
+
+  private static final String PAUSE =
+      "INSERT INTO {pause} (handler, since, key_id, actor, reason) VALUES (?, {now}, ?, ?, ?)";
+
+  private static final String RESUME = "DELETE FROM {pause} WHERE handler IN (:kin)";
+
+  // One row for each family that counts as the handler; they were written together.
+  private static final String PAUSES =
+      """
+      SELECT h.handler_key, p.since, p.actor, p.reason
+      FROM {pause} p JOIN {handler} h ON h.key_id = p.key_id
+      ORDER BY p.since, h.handler_key
+      """;
 
   private static final String OPEN =
       """
@@ -306,12 +326,69 @@ final class JdbcAdmin implements AdminQueries {
       session.update(
           RELEASE_BLOCKED, params -> params.add(head.handler()).add(keyHash.longValue()).add(seq));
     }
-    String key =
-        session.one(KEY, params -> params.add(head.keyId()), row -> row.getString(1)).orElse("");
-    String subject = "%s for handler '%s'".formatted(new MessageRef(source, id), key);
+    String subject =
+        "%s for handler '%s'".formatted(new MessageRef(source, id), key(session, head.keyId()));
     session.update(AUDIT, params -> params.add(actor).add("retry").add(reason).add(subject));
     CrashPoints.reach("retry.before-commit");
     return true;
+  }
+
+  @Override
+  public boolean pause(int family, int keyId, String actor, String reason) {
+    return jdbc.transaction(
+        session -> {
+          // Two that pause it at once wait for each other here.
+          session.query(LOCK_HANDLER, params -> params.add(family), row -> row.getInt(1));
+          if (session.one(ofKin(session, IS_PAUSED, family), none -> {}, row -> 1).isPresent()) {
+            return false;
+          }
+          for (int each : families.kin(family)) {
+            session.update(PAUSE, params -> params.add(each).add(keyId).add(actor).add(reason));
+          }
+          audit(session, "pause", keyId, actor, reason);
+          return true;
+        });
+  }
+
+  @Override
+  public boolean resume(int family, int keyId, String actor, String reason) {
+    return jdbc.transaction(
+        session -> {
+          boolean resumed = session.update(ofKin(session, RESUME, family), params -> {}) > 0;
+          if (resumed) {
+            audit(session, "resume", keyId, actor, reason);
+          }
+          return resumed;
+        });
+  }
+
+  private static void audit(Session session, String action, int keyId, String actor, String reason)
+      throws SQLException {
+    String subject = "handler '%s'".formatted(key(session, keyId));
+    session.update(AUDIT, params -> params.add(actor).add(action).add(reason).add(subject));
+  }
+
+  private static String key(Session session, int keyId) throws SQLException {
+    return session.one(KEY, params -> params.add(keyId), row -> row.getString(1)).orElse("");
+  }
+
+  @Override
+  public List<Pause> paused() {
+    return jdbc.read(
+        session ->
+            session
+                .query(
+                    PAUSES,
+                    params -> {},
+                    row ->
+                        new Pause(
+                            row.getString(1),
+                            session.time(row, 2),
+                            row.getString(3),
+                            row.getString(4)))
+                .stream()
+                .distinct()
+                .toList());
   }
 
   @Override

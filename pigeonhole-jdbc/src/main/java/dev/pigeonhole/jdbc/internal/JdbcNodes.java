@@ -91,6 +91,8 @@ final class JdbcNodes implements Nodes {
   private static final String MARK_CLEAN =
       "UPDATE {lane} SET unclean = FALSE WHERE owner = ? AND (:cells)";
 
+  private static final String PAUSED = "SELECT handler FROM {pause}";
+
   private static final String STOPPING =
       "UPDATE {node} SET state = 'STOPPING' WHERE incarnation = ? AND state = 'LIVE'";
 
@@ -299,6 +301,13 @@ final class JdbcNodes implements Nodes {
                   session.sql(update).replace(":cells", predicate(cells)),
                   params -> params.add(incarnation)));
     }
+  }
+
+  @Override
+  public Set<Integer> paused() {
+    return Set.copyOf(
+        connection.transaction(
+            session -> session.query(PAUSED, params -> {}, row -> row.getInt(1))));
   }
 
   @Override

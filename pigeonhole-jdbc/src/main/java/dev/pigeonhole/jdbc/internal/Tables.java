@@ -30,6 +30,7 @@ public final class Tables {
           "handler",
           "node",
           "lane",
+          "pause",
           "conflict",
           "audit",
           "schema_history");

@@ -162,6 +162,16 @@ CREATE TABLE IF NOT EXISTS {prefix}lane (
   CONSTRAINT {name}lane_pk PRIMARY KEY (handler, lane)
 );
 
+-- Handlers that somebody has paused.
+CREATE TABLE IF NOT EXISTS {prefix}pause (
+  since   timestamp(6) with time zone NOT NULL,
+  handler int                         NOT NULL,
+  key_id  int                         NOT NULL,
+  actor   varchar                     NOT NULL,
+  reason  varchar                     NOT NULL,
+  CONSTRAINT {name}pause_pk PRIMARY KEY (handler)
+);
+
 -- Second copies: a known identity that came with other content.
 CREATE TABLE IF NOT EXISTS {prefix}conflict (
   conflict_id  bigint                      NOT NULL GENERATED ALWAYS AS IDENTITY,

@@ -162,6 +162,16 @@ CREATE TABLE IF NOT EXISTS {prefix}lane (
   PRIMARY KEY (handler, lane)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
 
+-- Handlers that somebody has paused.
+CREATE TABLE IF NOT EXISTS {prefix}pause (
+  since   datetime(6)                                        NOT NULL,
+  handler int                                                NOT NULL,
+  key_id  int                                                NOT NULL,
+  actor   varbinary(800)                                     NOT NULL,
+  reason  longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  PRIMARY KEY (handler)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+
 -- Second copies: a known identity that came with other content.
 CREATE TABLE IF NOT EXISTS {prefix}conflict (
   conflict_id  bigint          NOT NULL AUTO_INCREMENT,

@@ -173,6 +173,16 @@ CREATE TABLE IF NOT EXISTS {prefix}lane (
   CONSTRAINT {name}lane_pk PRIMARY KEY (handler, lane)
 );
 
+-- Handlers that somebody has paused.
+CREATE TABLE IF NOT EXISTS {prefix}pause (
+  since   timestamptz      NOT NULL,
+  handler int              NOT NULL,
+  key_id  int              NOT NULL,
+  actor   text COLLATE "C" NOT NULL,
+  reason  text COLLATE "C" NOT NULL,
+  CONSTRAINT {name}pause_pk PRIMARY KEY (handler)
+);
+
 -- Second copies: a known identity that came with other content.
 CREATE TABLE IF NOT EXISTS {prefix}conflict (
   conflict_id  bigint           NOT NULL GENERATED ALWAYS AS IDENTITY,

@@ -1,0 +1,232 @@
+package dev.pigeonhole.testkit;
+
+import static dev.pigeonhole.HandlerOption.atMost;
+import static dev.pigeonhole.HandlerOption.pausingAfter;
+import static dev.pigeonhole.HandlerOption.retrying;
+import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.PoisonException;
+import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.admin.DeliveryView;
+import dev.pigeonhole.admin.InboxAdmin;
+import dev.pigeonhole.admin.Pause;
+import dev.pigeonhole.event.InboxEvent;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Handlers that an operator stops and lets go on. */
+@Timeout(60)
+class PauseBehaviourTest {
+  private final MemoryStore store = MemoryStore.create();
+  private final Recorder events = new Recorder();
+  private final List<String> handled = new CopyOnWriteArrayList<>();
+  private final Gate gate = new Gate();
+  private final List<TestInbox> started = new ArrayList<>();
+
+  @AfterEach
+  void stop() {
+    gate.open();
+    started.forEach(TestInbox::close);
+  }
+
+  private TestInbox inbox(Channel channel) {
+    TestInbox inbox =
+        TestInbox.on(store, new TestClock(), channel)
+            .with(
+                it ->
+                    it.listener(events)
+                        .beat(ofMillis(20))
+                        .deadAfter(ofSeconds(60))
+                        .stopGrace(ofSeconds(5)));
+    started.add(inbox);
+    return inbox;
+  }
+
+  private TestInbox inbox() {
+    return inbox(
+        Channel.named("c")
+            .on(String.class)
+            .handle("mail", text -> handled.add("mail " + text))
+            .handle("stock", text -> handled.add("stock " + text))
+            .build());
+  }
+
+  private static InboxAdmin admin(TestInbox inbox) {
+    return inbox.inbox().admin().as("ada");
+  }
+
+  @Test
+  void whatIsPausedDoesNotRunByHandEither() {
+    TestInbox inbox = inbox();
+    assertThat(admin(inbox).pause("mail", "mail server is down")).isTrue();
+    inbox.receive("m", "x");
+    inbox.drain();
+    assertThat(handled).containsExactly("stock x");
+    assertThat(inbox).delivery("m", "mail").isPending().hasFailedTimes(0);
+    assertThat(admin(inbox).paused())
+        .singleElement()
+        .extracting(Pause::handler, Pause::by, Pause::reason)
+        .containsExactly("mail", "ada", "mail server is down");
+
+    assertThat(admin(inbox).resume("mail", "it is back")).isTrue();
+    inbox.drain();
+    assertThat(handled).containsExactly("stock x", "mail x");
+  }
+
+  @Test
+  void aPauseReachesRunningNodesAndSurvivesThem() {
+    TestInbox inbox = inbox();
+    inbox.start();
+    admin(inbox).pause("mail", "mail server is down");
+    inbox.await("the pause", () -> events.heard(InboxEvent.HandlerPaused.class));
+    for (int i = 0; i < 50; i++) {
+      inbox.receive("m" + i, "x");
+    }
+    for (int i = 0; i < 50; i++) {
+      inbox.await("m" + i, "stock", DeliveryState.COMPLETED);
+    }
+    inbox.close();
+    inbox.start();
+    inbox.receive("n", "x");
+    inbox.await("n", "stock", DeliveryState.COMPLETED);
+    assertThat(handled).noneMatch(each -> each.startsWith("mail"));
+
+    admin(inbox).resume("mail", "it is back");
+    inbox.awaitDrained();
+    assertThat(handled.stream().filter(each -> each.startsWith("mail"))).hasSize(51);
+    assertThat(events.of(InboxEvent.HandlerResumed.class))
+        .extracting(InboxEvent.HandlerResumed::handler)
+        .containsExactly("mail");
+  }
+
+  @Test
+  void anAttemptUnderWayEndsAndWhatIsQueuedWaits() throws Exception {
+    TestInbox inbox =
+        inbox(
+            Channel.named("c")
+                .on(String.class)
+                .handleMessage(
+                    "mail",
+                    received -> {
+                      gate.pass();
+                      handled.add(received.message().id());
+                    },
+                    atMost(1))
+                .build());
+    inbox.start();
+    for (int i = 0; i < 20; i++) {
+      inbox.receive("c", Message.of("m" + i, "x").orderedBy(i % 2 == 0 ? "even" : null));
+    }
+    gate.awaitSomebody();
+    admin(inbox).pause("mail", "enough");
+    inbox.await("the pause", () -> events.heard(InboxEvent.HandlerPaused.class));
+    gate.open();
+    inbox.await("one to end", () -> inbox.open() == 19);
+    assertThat(handled).hasSize(1);
+
+    admin(inbox).resume("mail", "more");
+    inbox.awaitDrained();
+    assertThat(handled).hasSize(20).doesNotHaveDuplicates();
+    assertThat(handled.stream().filter(id -> Integer.parseInt(id.substring(1)) % 2 == 0))
+        .isSortedAccordingTo(Comparator.comparing(id -> Integer.valueOf(id.substring(1))));
+  }
+
+  @Test
+  void aHandlerThatKeepsFailingIsPausedAndBurnsNoAttempts() {
+    AtomicBoolean down = new AtomicBoolean(true);
+    AtomicInteger inside = new AtomicInteger();
+    AtomicInteger mostWhilePaused = new AtomicInteger();
+    AtomicInteger calls = new AtomicInteger();
+    TestInbox inbox =
+        inbox(
+            Channel.named("c")
+                .on(String.class)
+                .handle(
+                    "mail",
+                    text -> {
+                      calls.incrementAndGet();
+                      int now = inside.incrementAndGet();
+                      if (events.heard(InboxEvent.HandlerPaused.class) && down.get()) {
+                        mostWhilePaused.accumulateAndGet(now, Math::max);
+                      }
+                      inside.decrementAndGet();
+                      if (down.get()) {
+                        throw new IllegalStateException("no connection");
+                      }
+                    },
+                    atMost(1),
+                    retrying(RetryPolicy.fixed(ofMillis(1)).maxAttempts(4)),
+                    pausingAfter(5))
+                .handle("stock", text -> handled.add(text))
+                .build());
+    inbox.start();
+    for (int i = 0; i < 20; i++) {
+      inbox.receive("m" + i, "x" + i);
+    }
+    inbox.await("the pause", () -> events.heard(InboxEvent.HandlerPaused.class));
+    // Far more than all attempts that 20 messages have, if they were counted.
+    inbox.await("many probes", () -> calls.get() > 150);
+    inbox.await("the sibling", () -> handled.size() == 20);
+    down.set(false);
+    inbox.awaitDrained();
+
+    assertThat(inbox).hasNoPoison();
+    assertThat(mostWhilePaused).hasValueLessThanOrEqualTo(1);
+    assertThat(events.of(InboxEvent.HandlerPaused.class))
+        .singleElement()
+        .satisfies(it -> assertThat(it.reason()).isEqualTo("it failed 5 times in a row"));
+    assertThat(events.of(InboxEvent.HandlerResumed.class)).hasSize(1);
+    assertThat(inbox.deliveries().stream().mapToInt(DeliveryView::failures).sum()).isEqualTo(5);
+  }
+
+  @Test
+  void whatSpeaksOfTheMessagePausesNobody() {
+    TestInbox inbox =
+        inbox(
+            Channel.named("c")
+                .on(String.class)
+                .handle(
+                    "mail",
+                    text -> {
+                      throw text.equals("x")
+                          ? new PoisonException("no such account")
+                          : new IllegalArgumentException("malformed");
+                    },
+                    retrying(RetryPolicy.defaults().poisonOn(IllegalArgumentException.class)),
+                    pausingAfter(1))
+                .build());
+    inbox.start();
+    inbox.receive("m", "x");
+    inbox.receive("n", "y");
+    inbox.await("m", "mail", DeliveryState.POISONED);
+    inbox.await("n", "mail", DeliveryState.POISONED);
+    assertThat(events.heard(InboxEvent.HandlerPaused.class)).isFalse();
+  }
+
+  @Test
+  void aSlipInAKeyPausesNothing() {
+    TestInbox inbox = inbox();
+    assertThatThrownBy(() -> admin(inbox).pause("mial", "x"))
+        .isInstanceOfSatisfying(
+            InboxException.class,
+            e -> assertThat(e.code()).isEqualTo(ErrorCode.HANDLER_KEY_UNKNOWN))
+        .hasMessageContaining("There are: mail, stock.");
+    assertThat(admin(inbox).paused()).isEmpty();
+  }
+}
