@@ -5,8 +5,9 @@ import java.time.Instant;
 /**
  * What became of a message that was handed in. {@link Accepted} and {@link Repeat} are safe to
  * acknowledge: the inbox has the message. So is {@link Conflict} where the channel keeps the second
- * copy; under {@link OnConflict#REJECT} nobody has it, and acknowledging loses it. {@link Rejected}
- * is not stored.
+ * copy; under {@link OnConflict#REJECT} nobody has it, and acknowledging loses it. {@link Ignored}
+ * is not stored either, and should be acknowledged: the channel says that nobody wants it. {@link
+ * Rejected} is not stored.
  */
 public sealed interface Acceptance {
 
@@ -21,6 +22,9 @@ public sealed interface Acceptance {
    * whether it is kept.
    */
   record Conflict(MessageRef message) implements Acceptance {}
+
+  /** Not stored, because no handler takes its type and the channel is {@link Unhandled#IGNORE}. */
+  record Ignored(MessageRef message) implements Acceptance {}
 
   /** Not stored, and the same message would be rejected again. */
   record Rejected(ErrorCode code, String reason) implements Acceptance {}

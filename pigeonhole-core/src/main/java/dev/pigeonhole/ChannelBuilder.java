@@ -12,6 +12,8 @@ public final class ChannelBuilder {
   private boolean direct;
   private boolean withoutInbox;
   private OnConflict onConflict = OnConflict.KEEP;
+  private Unhandled unhandled = Unhandled.KEEP;
+  private OnMissingId onMissingId = OnMissingId.REJECT;
 
   ChannelBuilder(String name) {
     this.name = name;
@@ -38,6 +40,18 @@ public final class ChannelBuilder {
     return this;
   }
 
+  /** What happens to messages whose type no handler takes. Default {@link Unhandled#KEEP}. */
+  public ChannelBuilder unhandled(Unhandled policy) {
+    this.unhandled = policy;
+    return this;
+  }
+
+  /** What happens to messages without an id. Default {@link OnMissingId#REJECT}. */
+  public ChannelBuilder onMissingId(OnMissingId policy) {
+    this.onMissingId = policy;
+    return this;
+  }
+
   /** Starts the block of a message type. */
   public <T> TypeBuilder<T> on(Class<T> type) {
     TypeBuilder<T> builder = new TypeBuilder<>(this, type);
@@ -47,6 +61,7 @@ public final class ChannelBuilder {
 
   Channel build() {
     List<TypeSpec> specs = types.stream().map(TypeBuilder::spec).toList();
-    return new Channel(new ChannelSpec(name, direct, withoutInbox, onConflict, specs));
+    return new Channel(
+        new ChannelSpec(name, direct, withoutInbox, onConflict, unhandled, onMissingId, specs));
   }
 }

@@ -37,6 +37,19 @@ public sealed interface InboxEvent {
   record Conflicted(String inbox, String channel, MessageRef message, String type)
       implements InboxEvent {}
 
+  /**
+   * A message came that no handler takes.
+   *
+   * @param kept whether it was stored, to be delivered when it comes again after a deployment that
+   *     knows its type
+   */
+  record Unhandled(String inbox, String channel, MessageRef message, String type, boolean kept)
+      implements InboxEvent {}
+
+  /** A message came without an id and was given one. */
+  record WithoutId(String inbox, String channel, MessageRef message, String type)
+      implements InboxEvent {}
+
   /** A message was refused. */
   record Rejected(String inbox, String channel, ErrorCode code, String reason)
       implements InboxEvent {}

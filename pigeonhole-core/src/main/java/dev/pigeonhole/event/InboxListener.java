@@ -51,6 +51,16 @@ public interface InboxListener {
       return with(InboxEvent.Conflicted.class, action);
     }
 
+    /** Messages that no handler takes, kept or ignored. */
+    public Choice onUnhandled(Consumer<? super InboxEvent.Unhandled> action) {
+      return with(InboxEvent.Unhandled.class, action);
+    }
+
+    /** Messages that came without an id and were given one. */
+    public Choice onWithoutId(Consumer<? super InboxEvent.WithoutId> action) {
+      return with(InboxEvent.WithoutId.class, action);
+    }
+
     /** Messages that were refused and are not stored. */
     public Choice onRejected(Consumer<? super InboxEvent.Rejected> action) {
       return with(InboxEvent.Rejected.class, action);

@@ -4,6 +4,8 @@ import dev.pigeonhole.Acceptance.Rejected;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.Message;
+import dev.pigeonhole.OnMissingId;
+import dev.pigeonhole.Unhandled;
 import dev.pigeonhole.internal.registry.ChannelSpec;
 import dev.pigeonhole.internal.registry.Hashes;
 import dev.pigeonhole.internal.registry.HeaderFormat;
@@ -13,11 +15,14 @@ import dev.pigeonhole.internal.registry.Payloads;
 import dev.pigeonhole.internal.registry.Registry;
 import dev.pigeonhole.internal.registry.Spans;
 import dev.pigeonhole.internal.registry.TypeSpec;
+import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
+import java.util.HexFormat;
 import java.util.List;
+import java.util.UUID;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -30,8 +35,14 @@ public final class Intake {
   /** The limits of one inbox. */
   public record Limits(int lanes, int maxPayload, int maxHeaders, int maxHeaderBytes) {}
 
-  /** Exactly one of the two is there. */
-  public record Checked(@Nullable NewMessage message, @Nullable Rejected rejected) {}
+  /**
+   * Exactly one of message and rejected is there.
+   *
+   * @param idMade whether it came without an id and has one now
+   * @param ignored whether nobody takes it and nobody wants it stored
+   */
+  public record Checked(
+      @Nullable NewMessage message, @Nullable Rejected rejected, boolean idMade, boolean ignored) {}
 
   private static final int LONGEST_ID = 200;
   private static final int LONGEST_SOURCE = 250;
@@ -53,27 +64,33 @@ public final class Intake {
 
   public Checked check(ChannelSpec channel, Message message) {
     try {
-      return new Checked(convert(channel, message), null);
+      return convert(channel, message);
     } catch (InboxException e) {
       String reason = e.getMessage() == null ? "" : e.getMessage();
-      return new Checked(null, new Rejected(e.code(), reason));
+      return new Checked(null, new Rejected(e.code(), reason), false, false);
     }
   }
 
-  private NewMessage convert(ChannelSpec channel, Message message) {
+  private Checked convert(ChannelSpec channel, Message message) {
     TypeSpec type = type(channel, message);
     Payloads.Encoded encoded = encoded(message, type);
     String typeName = message.type().orElseGet(() -> type == null ? "" : type.name());
     checkType(typeName);
     checkSize(encoded);
+    byte[] contentHash = Hashes.content(encoded.contentType(), encoded.content());
     String source;
     String id;
+    boolean idMade = false;
     if (type != null && type.businessKey() != null) {
       source = type.name();
       id = selected(type, type.businessKey(), message, encoded);
     } else {
       source = message.source().orElse(channel.name());
       id = message.id();
+      if ((id == null || id.isEmpty()) && channel.onMissingId() != OnMissingId.REJECT) {
+        id = madeId(channel.onMissingId(), contentHash);
+        idMade = true;
+      }
     }
     String checkedId = checkId(id);
     checkSource(source);
@@ -82,24 +99,42 @@ public final class Intake {
     if (type == null) {
       lookalikes.look(channel, typeName);
     }
+    List<HandlerId> handlers = type == null ? List.of() : registry.handlersOf(type);
+    boolean unhandled = type == null || type.handlers().isEmpty();
+    if (unhandled && channel.unhandled() == Unhandled.REJECT) {
+      throw reject(
+          ErrorCode.TYPE_UNHANDLED,
+          "No handler of channel '%s' takes messages of type '%s'. Add one, or let the channel keep"
+                  .formatted(channel.name(), Names.shown(typeName))
+              + " or ignore such messages with .unhandled(…).");
+    }
     long hash = orderingKey == null ? Hashes.identity(source, checkedId) : Hashes.key(orderingKey);
-    return new NewMessage(
-        source,
-        checkedId,
-        typeName,
-        channel.name(),
-        message.transport(),
-        Hashes.lane(hash, limits.lanes()),
-        orderingKey == null ? null : hash,
-        orderingKey,
-        encoded.content(),
-        encoded.contentType(),
-        headers(message),
-        Hashes.content(encoded.contentType(), encoded.content()),
-        type == null ? channel.onConflict() : type.onConflict(channel.onConflict()),
-        occurredAt(message),
-        notBefore(message),
-        type == null ? List.of() : registry.handlersOf(type));
+    NewMessage taken =
+        new NewMessage(
+            source,
+            checkedId,
+            typeName,
+            channel.name(),
+            message.transport(),
+            Hashes.lane(hash, limits.lanes()),
+            orderingKey == null ? null : hash,
+            orderingKey,
+            encoded.content(),
+            encoded.contentType(),
+            headers(message),
+            contentHash,
+            type == null ? channel.onConflict() : type.onConflict(channel.onConflict()),
+            occurredAt(message),
+            notBefore(message),
+            handlers);
+    boolean ignored = unhandled && channel.unhandled() == Unhandled.IGNORE;
+    return new Checked(taken, null, idMade, ignored);
+  }
+
+  private static String madeId(OnMissingId policy, byte[] contentHash) {
+    return policy == OnMissingId.HASH_CONTENT
+        ? "content-" + HexFormat.of().formatHex(contentHash)
+        : "random-" + UUID.randomUUID();
   }
 
   private Payloads.Encoded encoded(Message message, @Nullable TypeSpec type) {

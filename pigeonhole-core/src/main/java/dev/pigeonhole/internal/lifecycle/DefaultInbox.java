@@ -220,7 +220,7 @@ public final class DefaultInbox implements Inbox {
     for (Message message : messages) {
       Intake.Checked each = intake.check(channel, message);
       checked.add(each);
-      if (each.message() != null) {
+      if (each.message() != null && !each.ignored()) {
         batch.add(each.message());
       }
     }
@@ -231,11 +231,39 @@ public final class DefaultInbox implements Inbox {
       NewMessage message = each.message();
       if (message == null) {
         answers.add(rejected(channelName, each.rejected()));
+      } else if (each.ignored()) {
+        answers.add(ignored(message));
       } else {
-        answers.add(answer(message, results.get(next++), handOvers));
+        AcceptResult result = results.get(next++);
+        answers.add(answer(message, result, handOvers));
+        tellOddities(each, message, result);
       }
     }
     return answers;
+  }
+
+  private Acceptance ignored(NewMessage message) {
+    MessageRef ref = new MessageRef(message.source(), message.id());
+    events.tell(
+        new InboxEvent.Unhandled(settings.name(), message.channel(), ref, message.type(), false));
+    return new Acceptance.Ignored(ref);
+  }
+
+  /** What was stored, but not as one would wish. */
+  private void tellOddities(Intake.Checked checked, NewMessage message, AcceptResult result) {
+    boolean stored = result instanceof AcceptResult.Stored;
+    if (!checked.idMade() && !(stored && message.handlers().isEmpty())) {
+      return;
+    }
+    MessageRef ref = new MessageRef(message.source(), message.id());
+    if (checked.idMade()) {
+      events.tell(
+          new InboxEvent.WithoutId(settings.name(), message.channel(), ref, message.type()));
+    }
+    if (stored && message.handlers().isEmpty()) {
+      events.tell(
+          new InboxEvent.Unhandled(settings.name(), message.channel(), ref, message.type(), true));
+    }
   }
 
   private Acceptance rejected(String channel, Acceptance.@Nullable Rejected rejected) {

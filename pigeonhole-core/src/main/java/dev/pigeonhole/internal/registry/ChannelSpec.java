@@ -1,6 +1,8 @@
 package dev.pigeonhole.internal.registry;
 
 import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.OnMissingId;
+import dev.pigeonhole.Unhandled;
 import java.util.List;
 
 /**
@@ -14,4 +16,6 @@ public record ChannelSpec(
     boolean direct,
     boolean withoutInbox,
     OnConflict onConflict,
+    Unhandled unhandled,
+    OnMissingId onMissingId,
     List<TypeSpec> types) {}

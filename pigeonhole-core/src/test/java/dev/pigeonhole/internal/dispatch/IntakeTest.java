@@ -8,6 +8,8 @@ import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.Headers;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.OnMissingId;
+import dev.pigeonhole.Unhandled;
 import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.internal.registry.ChannelSpec;
 import dev.pigeonhole.internal.registry.HandlerSpec;
@@ -87,7 +89,14 @@ class IntakeTest {
     TypeSpec bytes =
         new TypeSpec(byte[].class, "blob", List.of(), null, null, null, List.of(), List.of());
     ChannelSpec channel =
-        new ChannelSpec("orders", false, false, OnConflict.KEEP, List.of(orders, texts, bytes));
+        new ChannelSpec(
+            "orders",
+            false,
+            false,
+            OnConflict.KEEP,
+            Unhandled.KEEP,
+            OnMissingId.REJECT,
+            List.of(orders, texts, bytes));
     Registry registry = new Registry(List.of(channel), List.of(List.of(HANDLER)));
     Intake intake =
         new Intake(

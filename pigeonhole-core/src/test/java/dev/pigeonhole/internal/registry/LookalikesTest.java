@@ -3,6 +3,8 @@ package dev.pigeonhole.internal.registry;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.OnMissingId;
+import dev.pigeonhole.Unhandled;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -15,6 +17,8 @@ class LookalikesTest {
           false,
           false,
           OnConflict.KEEP,
+          Unhandled.KEEP,
+          OnMissingId.REJECT,
           List.of(type("OrderPlaced"), type("shipped", "goods.sent"), type("A")));
 
   private static TypeSpec type(String name, String... formerNames) {

@@ -6,6 +6,8 @@ import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.OnMissingId;
+import dev.pigeonhole.Unhandled;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -61,12 +63,19 @@ class RulesTest {
   }
 
   private static ChannelSpec channel(String name, TypeSpec... types) {
-    return new ChannelSpec(name, false, false, OnConflict.KEEP, List.of(types));
+    return new ChannelSpec(
+        name, false, false, OnConflict.KEEP, Unhandled.KEEP, OnMissingId.REJECT, List.of(types));
   }
 
   private static ChannelSpec direct(String name, HandlerSpec... handlers) {
     return new ChannelSpec(
-        name, true, true, OnConflict.KEEP, List.of(type(Order.class, "order", handlers)));
+        name,
+        true,
+        true,
+        OnConflict.KEEP,
+        Unhandled.KEEP,
+        OnMissingId.REJECT,
+        List.of(type(Order.class, "order", handlers)));
   }
 
   private static List<Problem> problems(ChannelSpec... channels) {

@@ -1,0 +1,153 @@
+package dev.pigeonhole.testkit;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.groups.Tuple.tuple;
+
+import dev.pigeonhole.Acceptance;
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.OnMissingId;
+import dev.pigeonhole.Unhandled;
+import dev.pigeonhole.event.InboxEvent;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** Messages that nobody handles, and messages without an id. */
+class OddMessageBehaviourTest {
+  private final Recorder events = new Recorder();
+  private final MemoryStore store = MemoryStore.create();
+  private final List<String> handled = new ArrayList<>();
+
+  private TestInbox inbox(Unhandled unhandled, OnMissingId onMissingId) {
+    Channel channel =
+        Channel.named("c")
+            .unhandled(unhandled)
+            .onMissingId(onMissingId)
+            .on(String.class)
+            .named("text")
+            .handle("h", handled::add)
+            .on(byte[].class)
+            .named("bytes")
+            .build();
+    return TestInbox.on(store, new TestClock(), channel).with(it -> it.listener(events));
+  }
+
+  private static Acceptance receive(
+      TestInbox inbox, @Nullable String id, String type, String text) {
+    return inbox.receive("c", Message.encoded(id, type, text.getBytes(UTF_8), "text/plain"));
+  }
+
+  @Test
+  void whatNobodyHandlesIsKeptAndDeliveredWhenItComesAgainToSomebodyWhoDoes() {
+    TestInbox inbox = inbox(Unhandled.KEEP, OnMissingId.REJECT);
+
+    assertThat(receive(inbox, "m", "unknown", "x")).isInstanceOf(Acceptance.Accepted.class);
+    assertThat(receive(inbox, "n", "bytes", "x")).isInstanceOf(Acceptance.Accepted.class);
+
+    assertThat(events.of(InboxEvent.Unhandled.class))
+        .extracting(InboxEvent.Unhandled::type, InboxEvent.Unhandled::kept)
+        .containsExactly(tuple("unknown", true), tuple("bytes", true));
+    assertThat(store.admin().messages()).isEqualTo(2);
+    assertThat(receive(inbox, "m", "unknown", "x")).isInstanceOf(Acceptance.Repeat.class);
+    assertThat(events.of(InboxEvent.Unhandled.class)).hasSize(2);
+
+    TestInbox next =
+        TestInbox.on(
+            store,
+            new TestClock(),
+            Channel.named("c")
+                .on(String.class)
+                .named("unknown")
+                .handle("new", handled::add)
+                .build());
+    assertThat(receive(next, "m", "unknown", "x")).isInstanceOf(Acceptance.Repeat.class);
+    next.drain();
+    assertThat(handled).containsExactly("x");
+  }
+
+  @Test
+  void whatNobodyHandlesIsRejectedWhereTheChannelSaysSo() {
+    TestInbox inbox = inbox(Unhandled.REJECT, OnMissingId.REJECT);
+
+    for (String type : List.of("unknown", "bytes")) {
+      assertThat(receive(inbox, "m", type, "x"))
+          .isInstanceOfSatisfying(
+              Acceptance.Rejected.class,
+              it -> {
+                assertThat(it.code()).isEqualTo(ErrorCode.TYPE_UNHANDLED);
+                assertThat(it.reason()).contains("'c'", "'" + type + "'", ".unhandled(");
+              });
+    }
+    assertThat(events.of(InboxEvent.Rejected.class)).hasSize(2);
+    assertThat(store.admin().messages()).isZero();
+    assertThat(receive(inbox, "m", "text", "x")).isInstanceOf(Acceptance.Accepted.class);
+  }
+
+  @Test
+  void whatNobodyHandlesIsIgnoredWhereTheChannelSaysSoButNotSilently() {
+    TestInbox inbox = inbox(Unhandled.IGNORE, OnMissingId.REJECT);
+
+    List<Acceptance> answers =
+        inbox
+            .inbox()
+            .accept(
+                "c",
+                List.of(
+                    Message.encoded("m", "unknown", new byte[0], "text/plain"),
+                    Message.of("n", "x"),
+                    Message.encoded("", "unknown", new byte[0], "text/plain")));
+
+    assertThat(answers.get(0)).isInstanceOf(Acceptance.Ignored.class);
+    assertThat(answers.get(1)).isInstanceOf(Acceptance.Accepted.class);
+    assertThat(answers.get(2)).isInstanceOf(Acceptance.Rejected.class);
+    assertThat(events.of(InboxEvent.Unhandled.class))
+        .singleElement()
+        .satisfies(it -> assertThat(it.kept()).isFalse());
+    assertThat(store.admin().messages()).isEqualTo(1);
+  }
+
+  @Test
+  void withoutAnIdTheContentCanStandForIt() {
+    TestInbox inbox = inbox(Unhandled.KEEP, OnMissingId.HASH_CONTENT);
+
+    assertThat(receive(inbox, null, "text", "x")).isInstanceOf(Acceptance.Accepted.class);
+    assertThat(receive(inbox, "", "text", "x")).isInstanceOf(Acceptance.Repeat.class);
+    assertThat(receive(inbox, null, "text", "y")).isInstanceOf(Acceptance.Accepted.class);
+    assertThat(receive(inbox, "m", "text", "x")).isInstanceOf(Acceptance.Accepted.class);
+
+    inbox.drain();
+    assertThat(handled).containsExactlyInAnyOrder("x", "y", "x");
+    assertThat(events.of(InboxEvent.WithoutId.class))
+        .hasSize(3)
+        .allSatisfy(it -> assertThat(it.message().id()).matches("content-[0-9a-f]{32}"));
+  }
+
+  @Test
+  void withoutAnIdEveryCopyCanBeTaken() {
+    TestInbox inbox = inbox(Unhandled.KEEP, OnMissingId.ACCEPT_EVERY_COPY);
+
+    assertThat(receive(inbox, null, "text", "x")).isInstanceOf(Acceptance.Accepted.class);
+    assertThat(receive(inbox, null, "text", "x")).isInstanceOf(Acceptance.Accepted.class);
+
+    inbox.drain();
+    assertThat(handled).containsExactly("x", "x");
+    assertThat(events.of(InboxEvent.WithoutId.class))
+        .extracting(it -> it.message().id())
+        .hasSize(2)
+        .doesNotHaveDuplicates()
+        .allMatch(id -> id.startsWith("random-"));
+  }
+
+  @Test
+  void aBlankIdIsNoMissingOne() {
+    TestInbox inbox = inbox(Unhandled.KEEP, OnMissingId.HASH_CONTENT);
+
+    assertThat(receive(inbox, "  ", "text", "x"))
+        .isInstanceOfSatisfying(
+            Acceptance.Rejected.class, it -> assertThat(it.code()).isEqualTo(ErrorCode.ID_BLANK));
+  }
+}
