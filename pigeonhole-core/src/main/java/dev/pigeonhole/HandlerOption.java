@@ -18,6 +18,7 @@ public final class HandlerOption {
     boolean unordered;
     @Nullable Double perSecond;
     @Nullable Integer pausingAfter;
+    @Nullable Duration keepReceipts;
   }
 
   private final Consumer<Chosen> effect;
@@ -38,7 +39,8 @@ public final class HandlerOption {
         chosen.sharedCommits,
         chosen.unordered,
         chosen.perSecond,
-        chosen.pausingAfter);
+        chosen.pausingAfter,
+        chosen.keepReceipts);
   }
 
   /** Its own retry policy instead of the inbox's. */
@@ -77,6 +79,11 @@ public final class HandlerOption {
    */
   public static HandlerOption pausingAfter(int failures) {
     return new HandlerOption(chosen -> chosen.pausingAfter = failures);
+  }
+
+  /** How long its receipts are kept, and messages with them, instead of the inbox's time. */
+  public static HandlerOption keepingReceipts(Duration time) {
+    return new HandlerOption(chosen -> chosen.keepReceipts = time);
   }
 
   /**

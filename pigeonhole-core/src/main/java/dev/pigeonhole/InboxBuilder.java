@@ -174,6 +174,39 @@ public final class InboxBuilder {
     return this;
   }
 
+  /**
+   * Forgets messages this long after their last completion, with their receipts: a repeat that
+   * comes later is a new message. Default: never. Messages that are open or poisoned stay.
+   */
+  public InboxBuilder keepReceipts(Duration time) {
+    draft.keepReceipts = time;
+    return this;
+  }
+
+  /**
+   * Drops the content of messages this long after their last completion; they stay known until
+   * {@link #keepReceipts} ends. Default: with the message.
+   */
+  public InboxBuilder keepPayload(Duration time) {
+    draft.keepPayload = time;
+    return this;
+  }
+
+  /**
+   * Lets {@link #keepReceipts} delete messages with poisoned deliveries too, this long after they
+   * were poisoned; at least 30 days. Each is written to the audit. Default: never.
+   */
+  public InboxBuilder keepPoisoned(Duration time) {
+    draft.keepPoisoned = time;
+    return this;
+  }
+
+  /** Sees messages before they are deleted. May be given several times. */
+  public InboxBuilder pruneListener(PruneListener listener) {
+    draft.pruneListeners.add(listener);
+    return this;
+  }
+
   /** Is told of every event. May be given several times. */
   public InboxBuilder listener(InboxListener listener) {
     draft.listeners.add(listener);

@@ -5,6 +5,7 @@ import dev.pigeonhole.internal.registry.BatchSpec;
 import dev.pigeonhole.internal.registry.HandlerSpec;
 import dev.pigeonhole.internal.registry.TypeSpec;
 import dev.pigeonhole.internal.registry.Upcast;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -22,6 +23,7 @@ public final class TypeBuilder<T> {
   private @Nullable Function<Object, @Nullable String> orderingKey;
   private @Nullable PayloadCodec codec;
   private final List<Upcast> upcasts = new ArrayList<>();
+  private @Nullable Duration keepReceipts;
 
   TypeBuilder(ChannelBuilder channel, Class<T> type) {
     this.channel = channel;
@@ -78,6 +80,12 @@ public final class TypeBuilder<T> {
   public <O> TypeBuilder<T> upcast(
       String formerName, Class<O> older, Function<? super O, ? extends T> change) {
     upcasts.add(new Upcast(formerName, older, payload -> change.apply(older.cast(payload))));
+    return this;
+  }
+
+  /** How long messages of this type are known after their last completion. */
+  public TypeBuilder<T> keepReceipts(Duration time) {
+    this.keepReceipts = time;
     return this;
   }
 
@@ -156,6 +164,7 @@ public final class TypeBuilder<T> {
         orderingKey,
         codec,
         List.copyOf(upcasts),
+        keepReceipts,
         List.copyOf(handlers));
   }
 

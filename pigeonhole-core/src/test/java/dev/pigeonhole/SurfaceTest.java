@@ -38,7 +38,8 @@ class SurfaceTest {
             "sharedCommits",
             "unordered",
             "perSecond",
-            "pausingAfter");
+            "pausingAfter",
+            "keepingReceipts");
     assertThat(HandlerOption.class.getClasses()).isEmpty();
   }
 

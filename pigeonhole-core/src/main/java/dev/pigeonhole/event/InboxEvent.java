@@ -26,6 +26,14 @@ public sealed interface InboxEvent {
    */
   record HandlerPaused(String inbox, String handler, String reason) implements InboxEvent {}
 
+  /**
+   * Retention has done its work on some messages.
+   *
+   * @param deleted how many are gone
+   * @param dropped how many have lost their content
+   */
+  record Pruned(String inbox, int deleted, int dropped) implements InboxEvent {}
+
   /** A paused handler goes on. */
   record HandlerResumed(String inbox, String handler) implements InboxEvent {}
 

@@ -81,6 +81,11 @@ public interface InboxListener {
       return with(InboxEvent.Poisoned.class, action);
     }
 
+    /** Messages that retention has deleted, or taken the content of. */
+    public Choice onPruned(Consumer<? super InboxEvent.Pruned> action) {
+      return with(InboxEvent.Pruned.class, action);
+    }
+
     /** Handlers that stopped, by an operator's word or because they failed too often in a row. */
     public Choice onHandlerPaused(Consumer<? super InboxEvent.HandlerPaused> action) {
       return with(InboxEvent.HandlerPaused.class, action);

@@ -36,6 +36,14 @@ public interface Maintenance {
   Collection<HandlerId> handlers();
 
   /**
+   * Looks at the next messages in the order of their numbers, from where the last step of any node
+   * ended, and forgets what may be forgotten, all in one commit. One at a time: whoever comes while
+   * another is at it does nothing. A message is locked first and looked at in a statement after
+   * that, so that a repeat which arrives meanwhile finds it whole or gone.
+   */
+  Pruning.Step prune(Pruning pruning, int limit);
+
+  /**
    * Poisons open deliveries of a family that nobody knows, at most {@code limit} of them, without
    * counting a failure, and answers how many.
    */

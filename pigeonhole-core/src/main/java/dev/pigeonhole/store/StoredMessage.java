@@ -17,4 +17,23 @@ public record StoredMessage(
     byte[] headers,
     byte[] contentHash,
     @Nullable Instant occurredAt,
-    Instant receivedAt) {}
+    Instant receivedAt) {
+
+  /** As it is after retention has dropped the content. */
+  public StoredMessage withoutContent() {
+    return new StoredMessage(
+        seq,
+        source,
+        id,
+        type,
+        channel,
+        transport,
+        orderingKey,
+        null,
+        contentType,
+        headers,
+        contentHash,
+        occurredAt,
+        receivedAt);
+  }
+}

@@ -7,14 +7,14 @@ import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.store.StoredMessage;
 import dev.pigeonhole.store.Transactions;
 import dev.pigeonhole.store.Transactions.WorkFailedException;
 import dev.pigeonhole.support.TestDatabase;
-import java.sql.Connection;
 import java.sql.PreparedStatement;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -245,59 +245,34 @@ class GateStressTest {
     };
   }
 
-  /** As retention will do it: lock, then check in a new statement, then delete. */
   private Callable<?> prune(Rig rig) {
-    return () -> {
-      try (Connection connection = rig.database.dataSource().getConnection()) {
-        connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
-        connection.setAutoCommit(false);
-        List<Long> seqs =
-            numbers(
-                connection,
-                "SELECT seq FROM "
-                    + rig.table("message")
-                    + " ORDER BY seq LIMIT 5 FOR UPDATE SKIP LOCKED");
-        for (long seq : seqs) {
-          // In one statement: a row that moves between two of them would be in none.
-          String anywhere =
-              List.of("delivery", "later", "poison").stream()
-                  .map(table -> "SELECT seq FROM " + rig.table(table) + " WHERE seq = " + seq)
-                  .reduce((x, y) -> x + " UNION ALL " + y)
-                  .orElseThrow();
-          boolean open = !numbers(connection, anywhere).isEmpty();
-          boolean finished =
-              !numbers(
-                      connection, "SELECT seq FROM " + rig.table("receipt") + " WHERE seq = " + seq)
-                  .isEmpty();
-          if (!open && finished) {
-            run(connection, "DELETE FROM " + rig.table("receipt") + " WHERE seq = " + seq);
-            run(connection, "DELETE FROM " + rig.table("failure") + " WHERE seq = " + seq);
-            run(connection, "DELETE FROM " + rig.table("message") + " WHERE seq = " + seq);
-            pruned.incrementAndGet();
+    Pruning finished =
+        new Pruning() {
+          @Override
+          public Duration youngest() {
+            return Duration.ZERO;
           }
-        }
-        connection.commit();
-      } catch (SQLException e) {
-        transientErrors.incrementAndGet();
-      }
-      return null;
-    };
-  }
 
-  private static List<Long> numbers(Connection connection, String sql) throws SQLException {
-    try (var statement = connection.createStatement();
-        var result = statement.executeQuery(sql)) {
-      List<Long> numbers = new ArrayList<>();
-      while (result.next()) {
-        numbers.add(result.getLong(1));
-      }
-      return numbers;
-    }
-  }
+          @Override
+          public Duration betweenRounds() {
+            return Duration.ZERO;
+          }
 
-  private static void run(Connection connection, String sql) throws SQLException {
-    try (var statement = connection.createStatement()) {
-      statement.executeUpdate(sql);
-    }
+          @Override
+          public Fate judge(Finished message) {
+            return message.poisoned().isEmpty() && !message.completed().isEmpty()
+                ? Fate.DELETE
+                : Fate.KEEP;
+          }
+
+          @Override
+          public boolean archives() {
+            return false;
+          }
+
+          @Override
+          public void archive(List<StoredMessage> messages) {}
+        };
+    return () -> pruned.addAndGet(rig.store.maintenance().prune(finished, 5).deleted());
   }
 }

@@ -117,6 +117,13 @@ public abstract class InboxStoreContract {
   }
 
   @Nested
+  class Forgetting extends PruneContract {
+    Forgetting() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
   class Racing extends ConcurrencyContract {
     Racing() {
       super(InboxStoreContract.this);

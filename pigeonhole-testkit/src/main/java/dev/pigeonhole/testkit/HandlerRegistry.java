@@ -40,6 +40,12 @@ final class HandlerRegistry {
     return byKey.values().stream().filter(id -> id.keyId() == keyId).findFirst().orElse(null);
   }
 
+  /** The key itself, or nothing for a number that nobody has. */
+  String keyOf(int keyId) {
+    HandlerId id = byKeyId(keyId);
+    return id == null ? "" : id.key();
+  }
+
   /** Whether these two numbers stand for one handler. */
   boolean same(int one, int other) {
     return eldest(one) == eldest(other);

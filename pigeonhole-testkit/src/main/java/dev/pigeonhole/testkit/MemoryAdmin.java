@@ -240,8 +240,7 @@ final class MemoryAdmin implements AdminQueries {
   }
 
   private String key(int keyId) {
-    HandlerId handler = tables.handlers.byKeyId(keyId);
-    return handler == null ? "" : handler.key();
+    return tables.handlers.keyOf(keyId);
   }
 
   private MessageRow message(Tables.PoisonRow poison) {

@@ -5,6 +5,7 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.Maintenance;
+import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.StoreSettings;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -77,6 +78,11 @@ final class MemoryMaintenance implements Maintenance {
   @Override
   public Collection<HandlerId> handlers() {
     return tables.commit(tables.handlers::all);
+  }
+
+  @Override
+  public Pruning.Step prune(Pruning pruning, int limit) {
+    return tables.commit(() -> tables.pruning.step(pruning, limit));
   }
 
   @Override

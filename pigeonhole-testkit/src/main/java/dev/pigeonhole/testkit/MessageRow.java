@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 final class MessageRow {
   private final long seq;
   private final NewMessage message;
+  private boolean dropped;
   private final Instant receivedAt;
 
   /** The families that have this message in whatever state: the gate. */
@@ -52,8 +53,17 @@ final class MessageRow {
     return Arrays.equals(message.contentHash(), other.contentHash());
   }
 
+  boolean hasContent() {
+    return !dropped && message.content() != null;
+  }
+
+  void dropContent() {
+    dropped = true;
+  }
+
   StoredMessage stored() {
-    return copy(message).stored(seq, receivedAt);
+    StoredMessage stored = copy(message).stored(seq, receivedAt);
+    return dropped ? stored.withoutContent() : stored;
   }
 
   /** The message with arrays of its own. */

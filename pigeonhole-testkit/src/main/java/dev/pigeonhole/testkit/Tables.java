@@ -45,6 +45,7 @@ final class Tables {
 
   final HandlerRegistry handlers = new HandlerRegistry();
   final Ownership ownership = new Ownership();
+  final MemoryPruning pruning = new MemoryPruning(this);
 
   private final Map<Cell, CellRows> open = new HashMap<>();
   private final Map<RowKey, Deque<Failure>> failures = new HashMap<>();
@@ -137,6 +138,10 @@ final class Tables {
     if (ring.size() > FAILURES_KEPT) {
       ring.removeFirst();
     }
+  }
+
+  void forgetFailures(RowKey key) {
+    failures.remove(key);
   }
 
   Optional<Failure> lastFailure(RowKey key) {

@@ -4,6 +4,7 @@ import static dev.pigeonhole.HandlerOption.atMost;
 import static dev.pigeonhole.HandlerOption.retrying;
 import static dev.pigeonhole.HandlerOption.sharedCommits;
 import static dev.pigeonhole.HandlerOption.within;
+import static java.time.Duration.ofDays;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -14,6 +15,7 @@ import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.PoisonException;
+import dev.pigeonhole.PrunedMessage;
 import dev.pigeonhole.Received;
 import dev.pigeonhole.RetryLaterException;
 import dev.pigeonhole.RetryPolicy;
@@ -85,6 +87,24 @@ class DocSnippetsConfigurationTest {
     inbox.accept("orders", Message.of("m-1", new OrderPlaced("o-1", "c-1")));
     assertThat(inbox.drain()).isEqualTo(1);
     assertThat(alarms).hasValue(0);
+  }
+
+  @Test
+  void retention() {
+    Channel orders = orders();
+    List<PrunedMessage> archive = new ArrayList<>();
+    // snippet:retention
+    Inbox inbox =
+        Inbox.on(JdbcStore.of(dataSource))
+            .channel(orders)
+            .keepReceipts(ofDays(90)) // longer than any producer or broker repeats itself
+            .keepPayload(ofDays(7))
+            .pruneListener(archive::addAll)
+            .build();
+    // end
+    inbox.accept("orders", Message.of("m-1", new OrderPlaced("o-1", "c-1")));
+    assertThat(inbox.drain()).isEqualTo(1);
+    assertThat(archive).isEmpty();
   }
 
   static final class MalformedPayment extends RuntimeException {

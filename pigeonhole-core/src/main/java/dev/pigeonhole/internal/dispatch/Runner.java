@@ -238,8 +238,16 @@ final class Runner {
   /** Gives the attempt a payload of its own. */
   void decode(Attempt attempt) {
     StoredMessage message = attempt.work.message();
+    boolean missing = message.content() == null;
     if (!Arrays.equals(
         message.contentHash(), Hashes.content(message.contentType(), message.content()))) {
+      if (missing) {
+        throw new CodecException(
+            ErrorCode.PAYLOAD_DROPPED,
+            "The content of %s is gone: keepPayload dropped it before this handler had it."
+                .formatted(Names.shown(message.id())),
+            null);
+      }
       throw new CodecException(
           ErrorCode.PAYLOAD_CORRUPT,
           "The stored content of %s is not what was accepted: it was changed in the database."

@@ -85,6 +85,11 @@ final class Backlog {
     pauseOrResume(inTime == 0 || sum > (paused ? limit / 2 : limit), sum, inTime);
   }
 
+  /** Whether somebody is behind: whatever can wait should. */
+  boolean pressing() {
+    return paused || !behind.isEmpty();
+  }
+
   private boolean isBehind(String handler, int waiting) {
     boolean was = behind.contains(handler);
     boolean is = waiting > (was ? handlerLimit / 2 : handlerLimit);

@@ -17,6 +17,8 @@ import dev.pigeonhole.internal.dispatch.Events;
 import dev.pigeonhole.internal.dispatch.GroupAcceptor;
 import dev.pigeonhole.internal.dispatch.HandOver;
 import dev.pigeonhole.internal.dispatch.Intake;
+import dev.pigeonhole.internal.prune.Pruner;
+import dev.pigeonhole.internal.prune.Retention;
 import dev.pigeonhole.internal.registry.ChannelSpec;
 import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.internal.registry.Payloads;
@@ -56,6 +58,7 @@ public final class DefaultInbox implements Inbox {
   private final Payloads payloads;
   private final Events events;
   private final Intake intake;
+  private final Retention retention;
   private final GroupAcceptor acceptor;
 
   private final ReentrantLock life = new ReentrantLock();
@@ -84,6 +87,7 @@ public final class DefaultInbox implements Inbox {
                 settings.maxHeaders(),
                 settings.maxHeaderBytes()),
             store.clock());
+    this.retention = new Retention(settings.keep(), registry, settings.pruneListeners());
     this.acceptor = new GroupAcceptor(store.acceptor(), settings.batchSize());
   }
 
@@ -384,7 +388,15 @@ public final class DefaultInbox implements Inbox {
           new Backlog(store.deliveries(), events, sources, registry.handlers(), settings);
       RunningEngine starting =
           new RunningEngine(
-              settings, events, fresh, sources, backlog, own, timer, this::hasStopped);
+              settings,
+              events,
+              fresh,
+              sources,
+              backlog,
+              new Pruner(store.maintenance(), retention, events, backlog::pressing),
+              own,
+              timer,
+              this::hasStopped);
       self[0] = starting;
       try {
         starting.start();
@@ -447,6 +459,7 @@ public final class DefaultInbox implements Inbox {
       try {
         manual.join();
         manual.drain();
+        new Pruner(store.maintenance(), retention, events, () -> false).turn();
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       } finally {

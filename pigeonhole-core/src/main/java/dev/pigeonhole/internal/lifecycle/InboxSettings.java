@@ -3,8 +3,10 @@ package dev.pigeonhole.internal.lifecycle;
 import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Interceptor;
+import dev.pigeonhole.PruneListener;
 import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.event.InboxListener;
+import dev.pigeonhole.internal.prune.Retention;
 import dev.pigeonhole.internal.registry.Backoff;
 import dev.pigeonhole.internal.registry.Spans;
 import dev.pigeonhole.transport.MessageSource;
@@ -38,6 +40,8 @@ public record InboxSettings(
     List<Sources.Feed> feeds,
     @Nullable Executor executor,
     List<Interceptor> interceptors,
+    Retention.Times keep,
+    List<PruneListener> pruneListeners,
     List<InboxListener> listeners) {
 
   /**
@@ -74,6 +78,10 @@ public record InboxSettings(
     private final List<Sources.Feed> feeds = new ArrayList<>();
     public @Nullable Executor executor;
     public final List<Interceptor> interceptors = new ArrayList<>();
+    public @Nullable Duration keepReceipts;
+    public @Nullable Duration keepPayload;
+    public @Nullable Duration keepPoisoned;
+    public final List<PruneListener> pruneListeners = new ArrayList<>();
     public final List<InboxListener> listeners = new ArrayList<>();
 
     public void feed(String channel, MessageSource source) {
@@ -104,6 +112,8 @@ public record InboxSettings(
           List.copyOf(feeds),
           executor,
           List.copyOf(interceptors),
+          new Retention.Times(keepReceipts, keepPayload, keepPoisoned),
+          List.copyOf(pruneListeners),
           List.copyOf(listeners));
     }
 
@@ -119,6 +129,9 @@ public record InboxSettings(
       range(problems, "maxBacklog", maxBacklog, 1, 1_000_000_000);
       range(problems, "maxHandlerBacklog", maxHandlerBacklog, 1, 1_000_000);
       range(problems, "maxCrashes", maxCrashes, 1, 1_000);
+      keep(problems, "keepReceipts", keepReceipts, Spans.SHORTEST_MEMORY);
+      keep(problems, "keepPayload", keepPayload, Spans.SHORTEST_MEMORY);
+      keep(problems, "keepPoisoned", keepPoisoned, Duration.ofDays(30));
       range(problems, "polling", pollMin, Duration.ofMillis(1));
       range(problems, "restartDelay", restartDelay, Duration.ZERO);
       range(problems, "stopGrace", stopGrace, Duration.ZERO);
@@ -157,6 +170,17 @@ public record InboxSettings(
             new Problem(
                 ErrorCode.RANGE_INVALID,
                 "%s is %d; give a number from %d to %d.".formatted(what, value, low, high)));
+      }
+    }
+
+    private static void keep(
+        List<Problem> problems, String option, @Nullable Duration time, Duration shortest) {
+      if (time != null && !Spans.isMemory(time, shortest)) {
+        problems.add(
+            new Problem(
+                ErrorCode.RETENTION_INVALID,
+                "%s is %s; give a time from %s to %s, or leave it out to keep everything."
+                    .formatted(option, time, shortest, Spans.LONGEST_MEMORY)));
       }
     }
 

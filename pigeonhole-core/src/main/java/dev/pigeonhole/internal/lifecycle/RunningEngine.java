@@ -3,6 +3,7 @@ package dev.pigeonhole.internal.lifecycle;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.internal.dispatch.Engine;
 import dev.pigeonhole.internal.dispatch.Events;
+import dev.pigeonhole.internal.prune.Pruner;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -44,6 +45,7 @@ final class RunningEngine implements RunningInbox {
       Engine engine,
       Sources sources,
       Backlog backlog,
+      Pruner pruner,
       @Nullable ExecutorService ownWorkers,
       ScheduledExecutorService timer,
       Runnable onStopped) {
@@ -72,7 +74,7 @@ final class RunningEngine implements RunningInbox {
         new Loop(
             name,
             "backlog",
-            () -> lookAndWait(backlog, settings.beat()),
+            () -> lookAndWait(backlog, pruner, settings.beat()),
             nothing,
             delay,
             events,
@@ -107,8 +109,10 @@ final class RunningEngine implements RunningInbox {
     TimeUnit.NANOSECONDS.sleep(engine.untilBeatTurn().toNanos());
   }
 
-  private void lookAndWait(Backlog backlog, Duration interval) throws InterruptedException {
+  private void lookAndWait(Backlog backlog, Pruner pruner, Duration interval)
+      throws InterruptedException {
     backlog.look();
+    pruner.turn();
     ending.await(interval.toMillis(), TimeUnit.MILLISECONDS);
   }
 

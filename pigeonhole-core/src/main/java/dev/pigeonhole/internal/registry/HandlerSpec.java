@@ -24,6 +24,7 @@ public record HandlerSpec(
    * @param unordered whether it does not care for ordering keys
    * @param perSecond null for no limit
    * @param pausingAfter failures in a row; null for never
+   * @param keepReceipts null for the inbox's time
    */
   public record Options(
       @Nullable Backoff retry,
@@ -32,9 +33,10 @@ public record HandlerSpec(
       int sharedCommits,
       boolean unordered,
       @Nullable Double perSecond,
-      @Nullable Integer pausingAfter) {
+      @Nullable Integer pausingAfter,
+      @Nullable Duration keepReceipts) {
 
-    public static final Options NONE = new Options(null, null, null, 1, false, null, null);
+    public static final Options NONE = new Options(null, null, null, 1, false, null, null, null);
   }
 
   public boolean isTransactional() {
@@ -64,6 +66,10 @@ public record HandlerSpec(
 
   public boolean unordered() {
     return options.unordered();
+  }
+
+  public @Nullable Duration keepReceipts() {
+    return options.keepReceipts();
   }
 
   public @Nullable Integer pausingAfter() {

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Checks declarations. One instance can be fed the channels of several inboxes, because handler
@@ -87,6 +88,8 @@ public final class Rules {
   }
 
   private void check(ChannelSpec channel, TypeSpec type) {
+    keep(
+        "%s of channel '%s'".formatted(type.type().getName(), channel.name()), type.keepReceipts());
     Set<String> names = new HashSet<>();
     for (String name : type.names()) {
       if (!names.add(name)) {
@@ -172,6 +175,7 @@ public final class Rules {
           "Handler '%s' has the timeout %s; give a duration above zero and up to %s, or none."
               .formatted(key, timeout, Spans.LONGEST_OPTION));
     }
+    keep("Handler '%s'".formatted(key), handler.keepReceipts());
     Integer atMost = handler.atMost();
     if (atMost != null && (atMost < 1 || atMost > 10_000)) {
       add(
@@ -243,6 +247,15 @@ public final class Rules {
                   + " inbox: it runs once, on the publisher's thread. Leave them out, or move it to a stored"
                   + " channel.")
               .formatted(key, where));
+    }
+  }
+
+  private void keep(String who, @Nullable Duration time) {
+    if (time != null && !Spans.isMemory(time, Spans.SHORTEST_MEMORY)) {
+      add(
+          ErrorCode.RETENTION_INVALID,
+          "%s keeps receipts for %s; give a time from %s to %s, or leave it out for the inbox's."
+              .formatted(who, time, Spans.SHORTEST_MEMORY, Spans.LONGEST_MEMORY));
     }
   }
 

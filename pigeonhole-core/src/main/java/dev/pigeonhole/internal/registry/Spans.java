@@ -12,5 +12,16 @@ public final class Spans {
   /** Of anything that a message or a handler asks for: ten years. */
   public static final Duration LONGEST_WAIT = Duration.ofDays(3653);
 
+  /** Of what is kept: less is a slip of the unit, or means "do not keep it at all". */
+  public static final Duration SHORTEST_MEMORY = Duration.ofSeconds(1);
+
+  /** A hundred years. */
+  public static final Duration LONGEST_MEMORY = Duration.ofDays(36_525);
+
   private Spans() {}
+
+  /** Whether something can be kept for so long. */
+  public static boolean isMemory(Duration time, Duration shortest) {
+    return time.compareTo(shortest) >= 0 && time.compareTo(LONGEST_MEMORY) <= 0;
+  }
 }

@@ -2,6 +2,7 @@ package dev.pigeonhole.internal.registry;
 
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.codec.PayloadCodec;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param orderingKey selects the ordering key; null for the message's own
  * @param codec null for the inbox's
  * @param upcasts older forms of it
+ * @param keepReceipts null for the inbox's time
  */
 public record TypeSpec(
     Class<?> type,
@@ -25,6 +27,7 @@ public record TypeSpec(
     @Nullable Function<Object, @Nullable String> orderingKey,
     @Nullable PayloadCodec codec,
     List<Upcast> upcasts,
+    @Nullable Duration keepReceipts,
     List<HandlerSpec> handlers) {
 
   /** Whether a stored message of this logical name is one of these. */

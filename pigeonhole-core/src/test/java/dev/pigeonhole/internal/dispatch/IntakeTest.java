@@ -82,12 +82,21 @@ class IntakeTest {
             orderingKey,
             null,
             List.of(),
+            null,
             List.of(handler));
     TypeSpec texts =
         new TypeSpec(
-            String.class, "text", List.of(), businessKey, orderingKey, null, List.of(), List.of());
+            String.class,
+            "text",
+            List.of(),
+            businessKey,
+            orderingKey,
+            null,
+            List.of(),
+            null,
+            List.of());
     TypeSpec bytes =
-        new TypeSpec(byte[].class, "blob", List.of(), null, null, null, List.of(), List.of());
+        new TypeSpec(byte[].class, "blob", List.of(), null, null, null, List.of(), null, List.of());
     ChannelSpec channel =
         new ChannelSpec(
             "orders",

@@ -98,7 +98,8 @@ class ReadsTest {
           new BoundHandler(
               new HandlerSpec(
                   HandlerKey.of("h"), received -> {}, null, null, HandlerSpec.Options.NONE),
-              new TypeSpec(String.class, "t", List.of(), null, null, null, List.of(), List.of()),
+              new TypeSpec(
+                  String.class, "t", List.of(), null, null, null, List.of(), null, List.of()),
               List.of(new HandlerId("h", 1, 1))),
           8,
           100,

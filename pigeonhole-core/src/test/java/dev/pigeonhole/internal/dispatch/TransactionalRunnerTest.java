@@ -102,8 +102,9 @@ class TransactionalRunnerTest {
                 handler,
                 null,
                 new HandlerSpec.Options(
-                    null, Duration.ofMillis(50), null, shared, false, null, null)),
-            new TypeSpec(String.class, "t", List.of(), null, null, null, List.of(), List.of()),
+                    null, Duration.ofMillis(50), null, shared, false, null, null, null)),
+            new TypeSpec(
+                String.class, "t", List.of(), null, null, null, List.of(), null, List.of()),
             List.of(new HandlerId("h", 1, 1)));
     Transactions store =
         (deliveries, work) -> {

@@ -23,7 +23,7 @@ class LookalikesTest {
 
   private static TypeSpec type(String name, String... formerNames) {
     return new TypeSpec(
-        String.class, name, List.of(formerNames), null, null, null, List.of(), List.of());
+        String.class, name, List.of(formerNames), null, null, null, List.of(), null, List.of());
   }
 
   @ParameterizedTest

@@ -36,7 +36,7 @@ class RulesTest {
         received -> {},
         null,
         null,
-        new HandlerSpec.Options(retry, timeout, atMost, shared, false, null, null));
+        new HandlerSpec.Options(retry, timeout, atMost, shared, false, null, null, null));
   }
 
   private static HandlerSpec withLimits(
@@ -46,7 +46,7 @@ class RulesTest {
         received -> {},
         null,
         null,
-        new HandlerSpec.Options(null, null, null, 1, false, perSecond, pausingAfter));
+        new HandlerSpec.Options(null, null, null, 1, false, perSecond, pausingAfter, null));
   }
 
   private static HandlerSpec transactional(String key) {
@@ -55,7 +55,8 @@ class RulesTest {
   }
 
   private static TypeSpec type(Class<?> type, String name, HandlerSpec... handlers) {
-    return new TypeSpec(type, name, List.of(), null, null, null, List.of(), List.of(handlers));
+    return new TypeSpec(
+        type, name, List.of(), null, null, null, List.of(), null, List.of(handlers));
   }
 
   private static ChannelSpec channel(String name, HandlerSpec... handlers) {
@@ -179,7 +180,15 @@ class RulesTest {
         .contains(Order.class.getName(), Payment.class.getName(), "'order'");
     TypeSpec renamed =
         new TypeSpec(
-            Payment.class, "payment", List.of("order"), null, null, null, List.of(), List.of());
+            Payment.class,
+            "payment",
+            List.of("order"),
+            null,
+            null,
+            null,
+            List.of(),
+            null,
+            List.of());
     only(ErrorCode.TYPE_NAME_TAKEN, channel("orders", type(Order.class, "order"), renamed));
     assertThat(
             problems(

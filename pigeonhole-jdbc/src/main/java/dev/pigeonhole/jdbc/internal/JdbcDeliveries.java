@@ -41,7 +41,7 @@ final class JdbcDeliveries implements Deliveries {
       """;
 
   // Index: message_pk.
-  private static final String LOAD =
+  static final String LOAD =
       """
       SELECT seq, source, id, type, channel, transport, ordering_key, content, content_type, headers,
              content_hash, occurred_at, received_at

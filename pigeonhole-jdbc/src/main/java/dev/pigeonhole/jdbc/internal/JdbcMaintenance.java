@@ -10,6 +10,7 @@ import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.Maintenance;
 import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoreSettings;
@@ -38,12 +39,19 @@ final class JdbcMaintenance implements Maintenance {
   private final Registry registry;
   private final Deliveries deliveries;
   private final StartupChecks checks;
+  private final JdbcPruning pruning;
 
-  JdbcMaintenance(Jdbc jdbc, Registry registry, Deliveries deliveries, StartupChecks checks) {
+  JdbcMaintenance(
+      Jdbc jdbc,
+      Registry registry,
+      Deliveries deliveries,
+      StartupChecks checks,
+      JdbcPruning pruning) {
     this.jdbc = jdbc;
     this.registry = registry;
     this.deliveries = deliveries;
     this.checks = checks;
+    this.pruning = pruning;
   }
 
   @Override
@@ -97,6 +105,11 @@ final class JdbcMaintenance implements Maintenance {
   @Override
   public Collection<HandlerId> handlers() {
     return registry.handlers();
+  }
+
+  @Override
+  public Pruning.Step prune(Pruning wanted, int limit) {
+    return pruning.step(wanted, limit);
   }
 
   @Override

@@ -54,15 +54,17 @@ public record Parts(
     Families families = new Families();
     Settling settling = new Settling(statements);
     JdbcDeliveries deliveries = new JdbcDeliveries(jdbc, statements, settling);
+    Registry registry = new Registry(jdbc, families);
     return new Parts(
         new JdbcAcceptor(jdbc, new Gate(statements, families), statements),
         deliveries,
         new JdbcNodes(new NodeConnection(beats, jdbc), embedded),
         new JdbcMaintenance(
             jdbc,
-            new Registry(jdbc, families),
+            registry,
             deliveries,
-            new StartupChecks(jdbc, dataSource, dataSource == beats)),
+            new StartupChecks(jdbc, dataSource, dataSource == beats),
+            new JdbcPruning(jdbc, statements, registry)),
         new JdbcAdmin(jdbc, families, statements),
         new JdbcTransactions(jdbc, statements),
         !jdbc.dialect.name().equals("h2"));

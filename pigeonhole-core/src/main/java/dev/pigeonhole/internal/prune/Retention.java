@@ -1,0 +1,207 @@
+package dev.pigeonhole.internal.prune;
+
+import dev.pigeonhole.Headers;
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.PruneListener;
+import dev.pigeonhole.PrunedMessage;
+import dev.pigeonhole.internal.registry.BoundHandler;
+import dev.pigeonhole.internal.registry.ChannelSpec;
+import dev.pigeonhole.internal.registry.HeaderFormat;
+import dev.pigeonhole.internal.registry.Registry;
+import dev.pigeonhole.internal.registry.TypeSpec;
+import dev.pigeonhole.store.Pruning;
+import dev.pigeonhole.store.StoredMessage;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How long what is kept. A message goes as a whole, once every receipt of it is old enough; where a
+ * handler or a type has a time of its own, the longer one decides.
+ */
+public final class Retention implements Pruning {
+  /**
+   * What was asked for.
+   *
+   * @param receipts null for ever
+   * @param payload null for as long as the message
+   * @param poisoned null for ever
+   */
+  public record Times(
+      @Nullable Duration receipts, @Nullable Duration payload, @Nullable Duration poisoned) {}
+
+  private static final Duration SHORTEST_PAUSE = Duration.ofSeconds(1);
+  private static final Duration LONGEST_PAUSE = Duration.ofHours(1);
+
+  private final Times times;
+  private final List<PruneListener> listeners;
+  private final Map<String, Duration> ofTypes = new HashMap<>();
+  private final Map<Integer, Duration> ofHandlers = new HashMap<>();
+
+  public Retention(Times times, Registry registry, List<PruneListener> listeners) {
+    this.times = times;
+    this.listeners = listeners;
+    for (ChannelSpec channel : registry.channels()) {
+      for (TypeSpec type : channel.types()) {
+        Duration own = type.keepReceipts();
+        if (own != null) {
+          type.names().forEach(name -> ofTypes.merge(name, own, Retention::longer));
+        }
+      }
+    }
+    for (BoundHandler handler : registry.handlers()) {
+      Duration own = handler.spec().keepReceipts();
+      if (own != null) {
+        handler.ids().forEach(id -> ofHandlers.merge(id.family(), own, Retention::longer));
+      }
+    }
+  }
+
+  /** Whether anything was asked for. */
+  public boolean wanted() {
+    return !all().isEmpty();
+  }
+
+  private List<Duration> all() {
+    return Stream.of(
+            Stream.of(Optional.ofNullable(times.receipts()), Optional.ofNullable(times.payload()))
+                .flatMap(Optional::stream),
+            ofTypes.values().stream(),
+            ofHandlers.values().stream())
+        .flatMap(each -> each)
+        .toList();
+  }
+
+  /** The shortest time after which a message may be gone, if any may. */
+  public Optional<Duration> shortestMemory() {
+    Collection<Duration> own = new ArrayList<>(ofTypes.values());
+    own.addAll(ofHandlers.values());
+    Optional.ofNullable(times.receipts()).ifPresent(own::add);
+    return own.stream().min(Duration::compareTo);
+  }
+
+  @Override
+  public Duration youngest() {
+    return all().stream().min(Duration::compareTo).orElse(Duration.ofDays(36_500));
+  }
+
+  /** Often enough that little outlives its time, seldom enough that walking costs nothing. */
+  @Override
+  public Duration betweenRounds() {
+    Duration pause = youngest().dividedBy(20);
+    if (pause.compareTo(SHORTEST_PAUSE) < 0) {
+      return SHORTEST_PAUSE;
+    }
+    return pause.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : pause;
+  }
+
+  @Override
+  public Fate judge(Finished message) {
+    if (!poisonMayGo(message)) {
+      return Fate.KEEP;
+    }
+    if (mayGo(message)) {
+      return Fate.DELETE;
+    }
+    return payloadMayGo(message) ? Fate.DROP_CONTENT : Fate.KEEP;
+  }
+
+  private boolean poisonMayGo(Finished message) {
+    Duration kept = times.poisoned();
+    return message.poisoned().isEmpty()
+        || (kept != null
+            && message.poisoned().values().stream()
+                .allMatch(at -> olderThan(kept, at, message.now())));
+  }
+
+  private boolean mayGo(Finished message) {
+    Duration ofType = ofTypes.get(message.type());
+    if (message.completed().isEmpty()) {
+      Duration kept = ofType == null ? times.receipts() : ofType;
+      return kept != null && olderThan(kept, message.receivedAt(), message.now());
+    }
+    for (Map.Entry<Integer, Instant> receipt : message.completed().entrySet()) {
+      Duration kept = kept(ofType, ofHandlers.get(receipt.getKey()));
+      if (kept == null || !olderThan(kept, receipt.getValue(), message.now())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private @Nullable Duration kept(@Nullable Duration ofType, @Nullable Duration ofHandler) {
+    if (ofType == null && ofHandler == null) {
+      return times.receipts();
+    }
+    if (ofType == null || ofHandler == null) {
+      return ofType == null ? ofHandler : ofType;
+    }
+    return longer(ofType, ofHandler);
+  }
+
+  /** What nobody has handled may still find somebody, and needs its content then. */
+  private boolean payloadMayGo(Finished message) {
+    Duration kept = times.payload();
+    return kept != null
+        && message.hasContent()
+        && message.poisoned().isEmpty()
+        && !message.completed().isEmpty()
+        && message.completed().values().stream().allMatch(at -> olderThan(kept, at, message.now()));
+  }
+
+  private static boolean olderThan(Duration age, Instant at, Instant now) {
+    return Duration.between(at, now).compareTo(age) >= 0;
+  }
+
+  private static Duration longer(Duration one, Duration other) {
+    return one.compareTo(other) >= 0 ? one : other;
+  }
+
+  @Override
+  public boolean archives() {
+    return !listeners.isEmpty();
+  }
+
+  @Override
+  public void archive(List<StoredMessage> messages) {
+    List<PrunedMessage> pruned = messages.stream().map(Retention::pruned).toList();
+    for (PruneListener listener : listeners) {
+      try {
+        listener.beforeDeletion(pruned);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new ArchiveException(e);
+      } catch (Exception e) {
+        throw new ArchiveException(e);
+      }
+    }
+  }
+
+  /** A listener could not take what was to be deleted. */
+  static final class ArchiveException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    ArchiveException(Exception cause) {
+      super("A prune listener failed, so nothing was deleted", cause);
+    }
+  }
+
+  private static PrunedMessage pruned(StoredMessage message) {
+    Headers headers = HeaderFormat.decode(message.headers());
+    return new PrunedMessage(
+        new MessageRef(message.source(), message.id()),
+        message.type(),
+        message.channel(),
+        message.receivedAt(),
+        message.contentType(),
+        Optional.ofNullable(message.content()),
+        headers);
+  }
+}

@@ -1,0 +1,243 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.store.CrashPoints;
+import dev.pigeonhole.store.Pruning;
+import dev.pigeonhole.store.Pruning.Fate;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One step of retention. Messages are locked in one statement and looked at in the next, which sees
+ * all tables at one moment: a repeat adds deliveries under the same lock, and a settle moves a row
+ * from one table to another in one commit, so nothing that is open can be missed.
+ */
+final class JdbcPruning {
+
+  // The row of the inbox is held for the step: whoever prunes at the same time passes by.
+  private static final String BEGIN =
+      "SELECT pruned_to, pruned_at, {now} FROM {inbox} WHERE id = 1 FOR UPDATE SKIP LOCKED";
+
+  private static final String END =
+      "UPDATE {inbox} SET pruned_to = ?, pruned_at = {now} WHERE id = 1";
+
+  // Index: message_pk.
+  private static final String NEXT =
+      "SELECT seq, received_at FROM {message} WHERE seq > ? ORDER BY seq LIMIT ?";
+
+  private static final String LOCK =
+      """
+      SELECT seq, lane, type, received_at, CASE WHEN content IS NULL THEN 0 ELSE 1 END
+      FROM {message} WHERE seq IN (:seqs) ORDER BY seq FOR UPDATE SKIP LOCKED
+      """;
+
+  // Indexes: delivery_pk by ranges, later_pk, poison_pk, receipt_pk, conflict_copy.
+  private static final String STANDING =
+      """
+      SELECT 'open' AS what, seq, handler, CAST(NULL AS :time) AS at FROM {delivery}
+      WHERE lane IN (:lanes) AND handler IN (:handlers) AND seq BETWEEN :first AND :last
+      UNION ALL
+      SELECT 'open', seq, handler, CAST(NULL AS :time) FROM {later} WHERE seq IN (:seqs)
+      UNION ALL
+      SELECT 'poisoned', seq, handler, poisoned_at FROM {poison} WHERE seq IN (:seqs)
+      UNION ALL
+      SELECT 'completed', seq, handler, completed_at FROM {receipt} WHERE seq IN (:seqs)
+      UNION ALL
+      SELECT 'open', seq, 0, CAST(NULL AS :time) FROM {conflict} WHERE seq IN (:seqs)
+      """;
+
+  private static final String DROP = "UPDATE {message} SET content = NULL WHERE seq IN (:seqs)";
+  private static final String FORGET_FAILURES = "DELETE FROM {failure} WHERE seq IN (:seqs)";
+  private static final String FORGET_POISON = "DELETE FROM {poison} WHERE seq IN (:seqs)";
+  private static final String FORGET_RECEIPTS = "DELETE FROM {receipt} WHERE seq IN (:seqs)";
+  private static final String FORGET = "DELETE FROM {message} WHERE seq IN (:seqs)";
+
+  private static final String AUDIT =
+      """
+      INSERT INTO {audit} (done_at, actor, action, reason, subject)
+      SELECT {now}, 'retention', 'delete', 'keepPoisoned',
+             concat(m.source, '/', m.id, ' for handler ''', h.handler_key, '''')
+      FROM {poison} p JOIN {message} m ON m.seq = p.seq JOIN {handler} h ON h.key_id = p.key_id
+      WHERE p.seq IN (:seqs)
+      """;
+
+  private record Candidate(
+      long seq, int lane, String type, Instant receivedAt, boolean hasContent) {}
+
+  /** What stands where of one message. */
+  private static final class Standing {
+    boolean open;
+    final Map<Integer, Instant> completed = new HashMap<>();
+    final Map<Integer, Instant> poisoned = new HashMap<>();
+  }
+
+  private final Jdbc jdbc;
+  private final Statements statements;
+  private final Registry registry;
+
+  JdbcPruning(Jdbc jdbc, Statements statements, Registry registry) {
+    this.jdbc = jdbc;
+    this.statements = statements;
+    this.registry = registry;
+  }
+
+  Pruning.Step step(Pruning pruning, int limit) {
+    Set<Integer> families = new TreeSet<>();
+    registry.handlers().forEach(each -> families.add(each.family()));
+    return jdbc.transaction(session -> step(session, pruning, limit, families));
+  }
+
+  private Pruning.Step step(
+      Session session, Pruning pruning, int limit, Collection<Integer> families)
+      throws SQLException {
+    record Position(long seq, @Nullable Instant at, Instant now) {}
+    List<Position> free =
+        session.query(
+            BEGIN,
+            params -> {},
+            row ->
+                new Position(row.getLong(1), session.dialect.read(row, 2), session.time(row, 3)));
+    if (free.isEmpty()) {
+      return new Pruning.Step(0, 0, false);
+    }
+    Position position = free.get(0);
+    Instant last = position.at();
+    if (position.seq() == 0
+        && last != null
+        && Duration.between(last, position.now()).compareTo(pruning.betweenRounds()) < 0) {
+      return new Pruning.Step(0, 0, false);
+    }
+    record Next(long seq, Instant receivedAt) {}
+    List<Next> next =
+        session.query(
+            NEXT,
+            params -> params.add(position.seq()).add(limit),
+            row -> new Next(row.getLong(1), session.time(row, 2)));
+    List<Long> old = new ArrayList<>();
+    for (Next each : next) {
+      Duration age = Duration.between(each.receivedAt(), position.now());
+      if (age.compareTo(pruning.youngest()) >= 0) {
+        old.add(each.seq());
+      }
+    }
+    // Numbers follow the time of receipt, roughly: behind the first young one nearly all are young.
+    boolean more = next.size() == limit && old.size() == limit;
+    Map<Fate, List<Long>> fates =
+        old.isEmpty() ? Map.of() : judge(session, pruning, families, old, position.now());
+    List<Long> dropped = fates.getOrDefault(Fate.DROP_CONTENT, List.of());
+    List<Long> deleted = fates.getOrDefault(Fate.DELETE, List.of());
+    if (!dropped.isEmpty()) {
+      change(session, DROP, dropped);
+    }
+    if (!deleted.isEmpty()) {
+      delete(session, pruning, deleted);
+    }
+    long reached = more ? next.get(next.size() - 1).seq() : 0;
+    session.update(END, params -> params.add(reached));
+    CrashPoints.reach("prune.before-commit");
+    return new Pruning.Step(deleted.size(), dropped.size(), more);
+  }
+
+  private Map<Fate, List<Long>> judge(
+      Session session, Pruning pruning, Collection<Integer> families, List<Long> old, Instant now)
+      throws SQLException {
+    List<Candidate> candidates =
+        statements.guarded(
+            session,
+            session.sql(LOCK).replace(":seqs", Lists.numbers(old)),
+            params -> {},
+            row ->
+                new Candidate(
+                    row.getLong(1),
+                    row.getInt(2),
+                    row.getString(3),
+                    session.time(row, 4),
+                    row.getInt(5) == 1));
+    Map<Fate, List<Long>> fates = new EnumMap<>(Fate.class);
+    if (candidates.isEmpty()) {
+      return fates;
+    }
+    Map<Long, Standing> standings = standings(session, candidates, families);
+    for (Candidate each : candidates) {
+      Standing standing = standings.getOrDefault(each.seq(), new Standing());
+      if (!standing.open) {
+        Fate fate =
+            pruning.judge(
+                new Pruning.Finished(
+                    each.type(),
+                    each.receivedAt(),
+                    now,
+                    each.hasContent(),
+                    standing.completed,
+                    standing.poisoned));
+        fates.computeIfAbsent(fate, any -> new ArrayList<>()).add(each.seq());
+      }
+    }
+    return fates;
+  }
+
+  private Map<Long, Standing> standings(
+      Session session, List<Candidate> candidates, Collection<Integer> families)
+      throws SQLException {
+    List<Long> seqs = candidates.stream().map(Candidate::seq).toList();
+    Set<Integer> lanes = new HashSet<>();
+    candidates.forEach(each -> lanes.add(each.lane()));
+    String text =
+        session
+            .sql(STANDING)
+            .replace(":time", session.dialect.timeType())
+            .replace(":lanes", Lists.numbers(lanes))
+            .replace(":handlers", families.isEmpty() ? "0" : Lists.numbers(families))
+            .replace(":first", String.valueOf(Collections.min(seqs)))
+            .replace(":last", String.valueOf(Collections.max(seqs)))
+            .replace(":seqs", Lists.numbers(seqs));
+    Map<Long, Standing> standings = new HashMap<>();
+    statements.guarded(
+        session,
+        text,
+        params -> {},
+        row -> {
+          Standing standing = standings.computeIfAbsent(row.getLong(2), any -> new Standing());
+          int handler = row.getInt(3);
+          switch (row.getString(1)) {
+            case "completed" -> standing.completed.put(handler, session.time(row, 4));
+            case "poisoned" -> standing.poisoned.put(handler, session.time(row, 4));
+            default -> standing.open = true;
+          }
+          return handler;
+        });
+    return standings;
+  }
+
+  private void delete(Session session, Pruning pruning, List<Long> seqs) throws SQLException {
+    if (pruning.archives()) {
+      pruning.archive(
+          statements.bySeqs(
+              session, JdbcDeliveries.LOAD, seqs, row -> JdbcDeliveries.message(session, row)));
+    }
+    int audited = change(session, AUDIT, seqs);
+    int poisoned = change(session, FORGET_POISON, seqs);
+    if (audited != poisoned) {
+      throw new SQLException("An operator has retried what was about to go", "40001");
+    }
+    change(session, FORGET_FAILURES, seqs);
+    change(session, FORGET_RECEIPTS, seqs);
+    change(session, FORGET, seqs);
+  }
+
+  private static int change(Session session, String template, List<Long> seqs) throws SQLException {
+    return session.update(
+        session.sql(template).replace(":seqs", Lists.numbers(seqs)), params -> {});
+  }
+}

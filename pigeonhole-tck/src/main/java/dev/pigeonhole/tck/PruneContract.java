@@ -1,0 +1,236 @@
+package dev.pigeonhole.tck;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.store.AcceptResult;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.Pruning;
+import dev.pigeonhole.store.StoredMessage;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What retention may forget, and what it must not. */
+abstract class PruneContract extends StoreFixture {
+  private HandlerId a;
+  private HandlerId b;
+
+  PruneContract(InboxStoreContract contract) {
+    super(contract);
+  }
+
+  @BeforeEach
+  void registerHandlers() {
+    a = handler("a");
+    b = handler("b");
+  }
+
+  /** Judges as it is told, and remembers what it saw. */
+  private static class Judge implements Pruning {
+    final List<Finished> seen = new ArrayList<>();
+    final List<StoredMessage> archived = new ArrayList<>();
+    final Function<Finished, Fate> verdict;
+    Duration youngest = Duration.ZERO;
+    Duration betweenRounds = Duration.ZERO;
+
+    Judge(Function<Finished, Fate> verdict) {
+      this.verdict = verdict;
+    }
+
+    @Override
+    public Duration youngest() {
+      return youngest;
+    }
+
+    @Override
+    public Duration betweenRounds() {
+      return betweenRounds;
+    }
+
+    @Override
+    public Fate judge(Finished message) {
+      seen.add(message);
+      return verdict.apply(message);
+    }
+
+    @Override
+    public boolean archives() {
+      return true;
+    }
+
+    @Override
+    public void archive(List<StoredMessage> messages) {
+      archived.addAll(messages);
+    }
+  }
+
+  private static Judge deleting() {
+    return new Judge(message -> Pruning.Fate.DELETE);
+  }
+
+  private Pruning.Step prune(Pruning pruning) {
+    return store.maintenance().prune(pruning, 100);
+  }
+
+  @Test
+  void whatEverybodyHasFinishedIsJudgedByItsReceipts() {
+    long seq = stored(message("m").to(a, b).build());
+    clock.advance(Duration.ofMinutes(1));
+    settle(ready(a, seq), completed());
+    clock.advance(Duration.ofMinutes(1));
+    settle(ready(b, seq), completed());
+    Judge judge = deleting();
+
+    assertThat(prune(judge)).isEqualTo(new Pruning.Step(1, 0, false));
+
+    assertThat(judge.seen)
+        .singleElement()
+        .satisfies(
+            it -> {
+              assertThat(it.now()).isEqualTo(clock.now());
+              assertThat(it.receivedAt()).isEqualTo(clock.now().minusSeconds(120));
+              assertThat(it.completed())
+                  .isEqualTo(
+                      Map.of(a.family(), clock.now().minusSeconds(60), b.family(), clock.now()));
+              assertThat(it.poisoned()).isEmpty();
+              assertThat(it.hasContent()).isTrue();
+            });
+    assertThat(judge.archived).extracting(StoredMessage::id).containsExactly("m");
+    assertThat(store.admin().messages()).isZero();
+    assertThat(store.admin().find(SOURCE, "m", a.family())).isEmpty();
+    assertThat(store.deliveries().load(List.of(seq))).isEmpty();
+  }
+
+  @Test
+  void whatWasForgottenIsNew() {
+    settle(delivered("m", a), completed());
+    prune(deleting());
+
+    long again = stored(message("m").to(a).build());
+
+    settle(ready(a, again), completed());
+  }
+
+  @Test
+  void whatIsOpenIsNeverJudged() {
+    delivered("fresh", a);
+    settle(delivered("retry", a), failedFor(Duration.ofHours(1)));
+    settle(delivered("blocked", a), blocked());
+    long half = stored(message("half").to(a, b).build());
+    settle(ready(a, half), completed());
+    clock.advance(Duration.ofDays(10_000));
+    Judge judge = deleting();
+
+    assertThat(prune(judge)).isEqualTo(new Pruning.Step(0, 0, false));
+
+    assertThat(judge.seen).isEmpty();
+    assertThat(store.admin().messages()).isEqualTo(4);
+  }
+
+  @Test
+  void hd05_poisonIsToldAndKeptUnlessTheJudgeSaysOtherwise() {
+    Delivery delivery = failed(delivered("m", a), a, 2);
+    settle(delivery, poisoned());
+    Judge keeping = new Judge(message -> Pruning.Fate.KEEP);
+
+    prune(keeping);
+    assertThat(keeping.seen.get(0).poisoned()).isEqualTo(Map.of(a.family(), clock.now()));
+    assertThat(store.admin().poisoned(null, 10)).hasSize(1);
+
+    assertThat(prune(deleting()).deleted()).isEqualTo(1);
+    assertThat(store.admin().poisoned(null, 10)).isEmpty();
+    stored(message("m").to(a).build());
+    assertThat(view("m", a).lastFailure()).isEmpty();
+  }
+
+  @Test
+  void aSecondCopyThatWaitsForSomebodyKeepsItsMessage() {
+    settle(delivered("m", a), completed());
+    assertThat(accept(message("m").content("other").onConflict(OnConflict.KEEP).to(a).build()))
+        .isInstanceOf(AcceptResult.Differs.class);
+
+    assertThat(prune(deleting()).deleted()).isZero();
+  }
+
+  @Test
+  void aMessageThatNobodyTookIsJudgedByItsReceipt() {
+    stored(message("m").build());
+    Judge judge = deleting();
+
+    assertThat(prune(judge).deleted()).isEqualTo(1);
+    assertThat(judge.seen.get(0).completed()).isEmpty();
+  }
+
+  @Test
+  void contentGoesAloneAndTheMessageStaysKnown() {
+    Delivery delivery = delivered("m", a);
+    settle(delivery, completed());
+
+    assertThat(prune(new Judge(message -> Pruning.Fate.DROP_CONTENT)))
+        .isEqualTo(new Pruning.Step(0, 1, false));
+
+    assertThat(load(delivery.seq()).content()).isNull();
+    assertThat(load(delivery.seq()).contentHash()).isNotEmpty();
+    known(message("m").to(a).build());
+    Judge again = deleting();
+    prune(again);
+    assertThat(again.seen.get(0).hasContent()).isFalse();
+  }
+
+  @Test
+  void whatIsTooYoungIsNotLookedAt() {
+    settle(delivered("old", a), completed());
+    clock.advance(Duration.ofHours(1));
+    settle(delivered("young", a), completed());
+    Judge judge = deleting();
+    judge.youngest = Duration.ofMinutes(30);
+
+    assertThat(prune(judge).deleted()).isEqualTo(1);
+    assertThat(judge.seen).hasSize(1);
+    assertThat(view("young", a)).isNotNull();
+  }
+
+  @Test
+  void stepsWalkOverAllMessagesAndBeginAnewAfterAPause() {
+    for (int i = 0; i < 5; i++) {
+      settle(delivered("m" + i, a), completed());
+    }
+    Judge judge = new Judge(message -> Pruning.Fate.KEEP);
+    judge.betweenRounds = Duration.ofMinutes(1);
+
+    assertThat(store.maintenance().prune(judge, 2).more()).isTrue();
+    assertThat(store.maintenance().prune(judge, 2).more()).isTrue();
+    assertThat(store.maintenance().prune(judge, 2).more()).isFalse();
+    assertThat(judge.seen).hasSize(5);
+
+    assertThat(store.maintenance().prune(judge, 2).more()).isFalse();
+    assertThat(judge.seen).hasSize(5);
+    clock.advance(Duration.ofMinutes(1));
+    assertThat(store.maintenance().prune(judge, 2).more()).isTrue();
+    assertThat(judge.seen).hasSize(7);
+  }
+
+  @Test
+  void anArchiveThatFailsKeepsEverything() {
+    settle(delivered("m", a), completed());
+    Pruning failing =
+        new Judge(message -> Pruning.Fate.DELETE) {
+          @Override
+          public void archive(List<StoredMessage> messages) {
+            throw new IllegalStateException("tape is full");
+          }
+        };
+
+    assertThatThrownBy(() -> prune(failing)).hasStackTraceContaining("tape is full");
+
+    assertThat(view("m", a)).isNotNull();
+    assertThat(prune(deleting()).deleted()).isEqualTo(1);
+  }
+}

@@ -1,0 +1,103 @@
+package dev.pigeonhole.testkit;
+
+import dev.pigeonhole.store.CrashPoints;
+import dev.pigeonhole.store.Pruning;
+import dev.pigeonhole.store.Pruning.Fate;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Retention, in memory; inside a commit of the tables. */
+final class MemoryPruning {
+  private final Tables tables;
+  private long prunedTo;
+  private @Nullable Instant prunedAt;
+
+  MemoryPruning(Tables tables) {
+    this.tables = tables;
+  }
+
+  Pruning.Step step(Pruning pruning, int limit) {
+    Instant now = tables.now();
+    Instant last = prunedAt;
+    if (prunedTo == 0
+        && last != null
+        && Duration.between(last, now).compareTo(pruning.betweenRounds()) < 0) {
+      return new Pruning.Step(0, 0, false);
+    }
+    List<MessageRow> next =
+        tables.messages.tailMap(prunedTo, false).values().stream().limit(limit).toList();
+    List<MessageRow> old =
+        next.stream()
+            .filter(
+                row -> Duration.between(row.receivedAt(), now).compareTo(pruning.youngest()) >= 0)
+            .toList();
+    List<MessageRow> deleted = new ArrayList<>();
+    List<MessageRow> dropped = new ArrayList<>();
+    for (MessageRow row : old) {
+      Fate fate = open(row) ? Fate.KEEP : pruning.judge(finished(row, now));
+      if (fate == Fate.DELETE) {
+        deleted.add(row);
+      } else if (fate == Fate.DROP_CONTENT) {
+        dropped.add(row);
+      }
+    }
+    if (!deleted.isEmpty() && pruning.archives()) {
+      pruning.archive(deleted.stream().map(MessageRow::stored).toList());
+    }
+    CrashPoints.reach("prune.before-commit");
+    dropped.forEach(MessageRow::dropContent);
+    deleted.forEach(this::delete);
+    boolean more = next.size() == limit && old.size() == limit;
+    prunedTo = more ? next.get(next.size() - 1).seq() : 0;
+    prunedAt = now;
+    return new Pruning.Step(deleted.size(), dropped.size(), more);
+  }
+
+  private boolean open(MessageRow row) {
+    return row.families().stream().anyMatch(family -> tables.find(row, family) != null)
+        || tables.conflicts.stream().anyMatch(copy -> copy.seq() == row.seq());
+  }
+
+  private Pruning.Finished finished(MessageRow row, Instant now) {
+    Map<Integer, Instant> completed = new HashMap<>();
+    Map<Integer, Instant> poisoned = new HashMap<>();
+    for (int family : row.families()) {
+      Tables.RowKey key = new Tables.RowKey(row.seq(), family);
+      Tables.ReceiptRow receipt = tables.receipts.get(key);
+      if (receipt != null) {
+        completed.put(family, receipt.at());
+      }
+      Tables.PoisonRow poison = tables.poison.get(key);
+      if (poison != null) {
+        poisoned.put(family, poison.at());
+      }
+    }
+    return new Pruning.Finished(
+        row.stored().type(), row.receivedAt(), now, row.hasContent(), completed, poisoned);
+  }
+
+  private void delete(MessageRow row) {
+    for (int family : row.families()) {
+      Tables.RowKey key = new Tables.RowKey(row.seq(), family);
+      Tables.PoisonRow poison = tables.poison.remove(key);
+      if (poison != null) {
+        tables.audit.add(
+            new Tables.AuditRow(
+                "delete",
+                row.ref(),
+                tables.handlers.keyOf(poison.delivery().keyId()),
+                "retention",
+                "keepPoisoned"));
+      }
+      tables.receipts.remove(key);
+      tables.forgetFailures(key);
+    }
+    tables.messages.remove(row.seq());
+    tables.byIdentity.remove(row.ref());
+  }
+}
