@@ -1,5 +1,6 @@
 package dev.pigeonhole.admin;
 
+import dev.pigeonhole.Acceptance;
 import java.util.List;
 import java.util.Optional;
 
@@ -32,6 +33,25 @@ public interface InboxAdmin {
    * @return false if it was not poisoned any more
    */
   boolean retry(String source, String id, String handler, String reason);
+
+  /** Second copies of known messages that were kept because their content differs, newest first. */
+  List<ConflictView> conflicts(int limit);
+
+  /**
+   * Deletes a second copy: the first was right.
+   *
+   * @return false if somebody has resolved it already
+   */
+  boolean dismissConflict(long conflict, String reason);
+
+  /**
+   * Accepts a second copy as a message of its own, under an id that is not taken, and deletes it
+   * from the conflicts. Whatever the answer is but {@link Acceptance.Accepted} or {@link
+   * Acceptance.Repeat}, it stays there. Doing it twice with the same id is harmless.
+   *
+   * @return empty if somebody has resolved it already
+   */
+  Optional<Acceptance> acceptConflict(long conflict, String newId, String reason);
 
   /**
    * Stops a handler on every node: attempts under way end, no other begins, and its deliveries

@@ -1,5 +1,6 @@
 package dev.pigeonhole.store;
 
+import dev.pigeonhole.admin.ConflictView;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.admin.Pause;
@@ -29,6 +30,19 @@ public interface AdminQueries {
    * any more.
    */
   boolean retry(String source, String id, int family, String actor, String reason);
+
+  /** Second copies that were kept, newest first. */
+  List<ConflictView> conflicts(int limit);
+
+  /** One of them with its content, unless somebody has resolved it. */
+  Optional<SecondCopy> conflict(long conflict);
+
+  /**
+   * Removes a second copy, in one commit with an audit row. False if it is gone already.
+   *
+   * @param action what was done about it
+   */
+  boolean endConflict(long conflict, String action, String actor, String reason);
 
   /**
    * Pauses a handler, in one commit with an audit row; {@link Nodes#paused()} tells of it. False if

@@ -3,13 +3,18 @@ package dev.pigeonhole.tck;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.admin.ConflictView;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.admin.Pause;
+import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.SecondCopy;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
@@ -246,6 +251,32 @@ abstract class AdminContract extends StoreFixture {
 
     assertThat(ready(a)).extracting(Delivery::seq).containsExactly(head.seq());
     assertThat(view("scheduled", a).due()).contains(clock.now().plusSeconds(3600));
+  }
+
+  @Test
+  void secondCopiesAreListedAndEndedOnce() {
+    delivered("m", a);
+    clock.advance(Duration.ofSeconds(1));
+    for (String content : List.of("other", "third", "other")) {
+      assertThat(accept(message("m").content(content).onConflict(OnConflict.KEEP).to(a).build()))
+          .isInstanceOf(AcceptResult.Differs.class);
+    }
+
+    List<ConflictView> conflicts = store.admin().conflicts(10);
+
+    assertThat(conflicts).hasSize(2).extracting(ConflictView::bytes).containsExactly(5L, 5L);
+    assertThat(store.admin().conflicts(1)).containsExactly(conflicts.get(0));
+    ConflictView newest = conflicts.get(0);
+    assertThat(newest.message()).isEqualTo(new MessageRef(SOURCE, "m"));
+    assertThat(newest.receivedAt()).isEqualTo(clock.now());
+    SecondCopy copy = store.admin().conflict(newest.conflict()).orElseThrow();
+    assertThat(copy.view()).isEqualTo(newest);
+    assertThat(copy.content()).asString(StandardCharsets.UTF_8).isEqualTo("third");
+
+    assertThat(store.admin().endConflict(newest.conflict(), "dismiss", "ada", "noise")).isTrue();
+    assertThat(store.admin().endConflict(newest.conflict(), "dismiss", "bob", "noise")).isFalse();
+    assertThat(store.admin().conflict(newest.conflict())).isEmpty();
+    assertThat(store.admin().conflicts(10)).containsExactly(conflicts.get(1));
   }
 
   @Test

@@ -14,6 +14,7 @@ import dev.pigeonhole.store.StoreException;
 import java.sql.Connection;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /** The gate, in memory. */
@@ -48,13 +49,23 @@ final class MemoryAcceptor implements Acceptor {
       return store(message);
     }
     if (message.onConflict() != OnConflict.REPEAT && !known.sameContent(message)) {
-      if (message.onConflict() == OnConflict.KEEP) {
+      if (message.onConflict() == OnConflict.KEEP && !kept(known, message)) {
         tables.conflicts.add(
-            new Tables.ConflictRow(known.seq(), MessageRow.copy(message), tables.now()));
+            new Tables.ConflictRow(
+                tables.nextConflict(), known.seq(), MessageRow.copy(message), tables.now()));
       }
       return new AcceptResult.Differs(known.seq());
     }
     return new AcceptResult.Known(known.seq(), known.receivedAt(), deliver(known, message));
+  }
+
+  /** Whether the same copy was kept before. */
+  private boolean kept(MessageRow known, NewMessage copy) {
+    return tables.conflicts.stream()
+        .anyMatch(
+            row ->
+                row.seq() == known.seq()
+                    && Arrays.equals(row.copy().contentHash(), copy.contentHash()));
   }
 
   private AcceptResult store(NewMessage message) {

@@ -1,6 +1,7 @@
 package dev.pigeonhole.testkit;
 
 import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.admin.ConflictView;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.HandlerCounts;
@@ -8,7 +9,9 @@ import dev.pigeonhole.admin.Pause;
 import dev.pigeonhole.store.AdminQueries;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.NodeRow;
+import dev.pigeonhole.store.SecondCopy;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -145,6 +148,61 @@ final class MemoryAdmin implements AdminQueries {
           .filter(OpenRow::blocked)
           .forEach(row -> rows.replace(row, OpenRow.due(row.delivery(), now)));
     }
+  }
+
+  @Override
+  public List<ConflictView> conflicts(int limit) {
+    return tables.commit(
+        () ->
+            tables.conflicts.stream()
+                .sorted(Comparator.comparing(Tables.ConflictRow::id).reversed())
+                .limit(limit)
+                .map(MemoryAdmin::view)
+                .toList());
+  }
+
+  @Override
+  public Optional<SecondCopy> conflict(long conflict) {
+    return tables.commit(
+        () ->
+            tables.conflicts.stream()
+                .filter(row -> row.id() == conflict)
+                .findFirst()
+                .map(MemoryAdmin::copy));
+  }
+
+  private static SecondCopy copy(Tables.ConflictRow row) {
+    NewMessage copy = MessageRow.copy(row.copy());
+    return new SecondCopy(view(row), copy.content(), copy.headers());
+  }
+
+  private static ConflictView view(Tables.ConflictRow row) {
+    NewMessage copy = row.copy();
+    byte[] content = copy.content();
+    return new ConflictView(
+        row.id(),
+        new MessageRef(copy.source(), copy.id()),
+        copy.type(),
+        copy.channel(),
+        copy.transport(),
+        copy.contentType(),
+        content == null ? 0 : content.length,
+        row.at());
+  }
+
+  @Override
+  public boolean endConflict(long conflict, String action, String actor, String reason) {
+    return tables.commit(
+        () -> {
+          Optional<SecondCopy> copy = conflict(conflict);
+          if (copy.isEmpty()) {
+            return false;
+          }
+          tables.conflicts.removeIf(row -> row.id() == conflict);
+          tables.audit.add(
+              new Tables.AuditRow(action, copy.get().view().message(), "", actor, reason));
+          return true;
+        });
   }
 
   @Override

@@ -32,6 +32,7 @@ final class Tables {
   private final ReentrantLock lock = new ReentrantLock();
   private volatile InstantSource clock = InstantSource.system();
   private long lastSeq;
+  private long lastConflict;
 
   final Map<MessageRef, MessageRow> byIdentity = new HashMap<>();
   final TreeMap<Long, MessageRow> messages = new TreeMap<>();
@@ -64,7 +65,7 @@ final class Tables {
   record PoisonRow(Delivery delivery, Instant at) {}
 
   /** A second copy of a known identity with other content. */
-  record ConflictRow(long seq, NewMessage copy, Instant at) {}
+  record ConflictRow(long id, long seq, NewMessage copy, Instant at) {}
 
   /** What an operator did. */
   record AuditRow(
@@ -98,6 +99,10 @@ final class Tables {
 
   Instant now() {
     return clock.instant();
+  }
+
+  long nextConflict() {
+    return ++lastConflict;
   }
 
   long nextSeq() {

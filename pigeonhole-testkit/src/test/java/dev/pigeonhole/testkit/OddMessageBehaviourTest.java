@@ -10,6 +10,7 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.OnMissingId;
 import dev.pigeonhole.Unhandled;
+import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.event.InboxEvent;
 import java.util.ArrayList;
 import java.util.List;
@@ -149,5 +150,35 @@ class OddMessageBehaviourTest {
     assertThat(receive(inbox, "  ", "text", "x"))
         .isInstanceOfSatisfying(
             Acceptance.Rejected.class, it -> assertThat(it.code()).isEqualTo(ErrorCode.ID_BLANK));
+  }
+
+  @Test
+  void aSecondCopyIsDismissedOrAcceptedUnderAnotherId() {
+    TestInbox inbox = inbox(Unhandled.KEEP, OnMissingId.REJECT);
+    InboxAdmin admin = inbox.inbox().admin().as("ada");
+    receive(inbox, "m", "text", "first");
+    inbox.receive(
+        "c",
+        Message.encoded("m", "text", "second".getBytes(UTF_8), "text/plain").header("tenant", "x"));
+    receive(inbox, "m", "text", "third");
+    assertThat(admin.conflicts(10)).hasSize(2);
+    long third = admin.conflicts(10).get(0).conflict();
+    long second = admin.conflicts(10).get(1).conflict();
+
+    assertThat(admin.dismissConflict(third, "a slip of the producer")).isTrue();
+    assertThat(admin.dismissConflict(third, "again")).isFalse();
+    assertThat(admin.acceptConflict(third, "m-3", "too late")).isEmpty();
+
+    assertThat(admin.acceptConflict(second, "m", "the id is taken").orElseThrow())
+        .isInstanceOf(Acceptance.Conflict.class);
+    assertThat(admin.conflicts(10)).hasSize(1);
+    assertThat(admin.acceptConflict(second, "m-2", "both were meant").orElseThrow())
+        .isInstanceOf(Acceptance.Accepted.class);
+    assertThat(admin.conflicts(10)).isEmpty();
+    inbox.drain();
+    assertThat(handled).containsExactlyInAnyOrder("first", "second");
+    assertThat(store.tables().audit)
+        .extracting(Tables.AuditRow::action)
+        .containsExactly("dismiss", "accept as m-2");
   }
 }

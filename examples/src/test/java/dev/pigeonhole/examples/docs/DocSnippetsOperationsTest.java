@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.Inbox;
+import dev.pigeonhole.Message;
 import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.admin.ConflictView;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.admin.InboxAdmin;
@@ -83,5 +85,27 @@ class DocSnippetsOperationsTest {
     // end
     assertThat(paused).extracting(Pause::by).containsExactly("jane");
     assertThat(admin.paused()).isEmpty();
+  }
+
+  @Test
+  void conflicts() {
+    TestInbox test = TestInbox.of(orders);
+    Inbox inbox = test.inbox();
+    test.receive("m-1", new OrderPlaced("o-1", "c-1"));
+    test.receive("m-1", new OrderPlaced("o-2", "c-1"));
+    inbox.accept("orders", Message.encoded("m-1", "OrderPlaced", new byte[0], "text/plain"));
+    // snippet:conflicts
+    InboxAdmin admin = inbox.admin().as("jane");
+    for (ConflictView each : admin.conflicts(20)) {
+      if (each.bytes() == 0) {
+        admin.dismissConflict(each.conflict(), "the producer sent an empty copy");
+      } else {
+        admin.acceptConflict(each.conflict(), each.message().id() + "-2", "both were meant");
+      }
+    }
+    // end
+    test.drain();
+    assertThat(admin.conflicts(20)).isEmpty();
+    assertThat(mailer.sent).containsExactlyInAnyOrder("o-1", "o-2");
   }
 }

@@ -1,13 +1,17 @@
 package dev.pigeonhole.internal.lifecycle;
 
+import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.admin.ConflictView;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.DrainCheck;
 import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.admin.Pause;
+import dev.pigeonhole.internal.registry.HeaderFormat;
 import dev.pigeonhole.internal.registry.Lookalikes;
 import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.store.HandlerId;
@@ -18,21 +22,27 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.BiFunction;
 import java.util.function.Predicate;
 
 /** Administration over the store: keys are resolved by what the store has ever seen. */
 final class DefaultAdmin implements InboxAdmin {
   private final InboxStore store;
+  private final BiFunction<String, Message, Acceptance> accepting;
   private final String actor;
 
-  DefaultAdmin(InboxStore store, String actor) {
+  /**
+   * @param accepting channel and message → what became of it
+   */
+  DefaultAdmin(InboxStore store, BiFunction<String, Message, Acceptance> accepting, String actor) {
     this.store = store;
+    this.accepting = accepting;
     this.actor = actor;
   }
 
   @Override
   public InboxAdmin as(String other) {
-    return new DefaultAdmin(store, other);
+    return new DefaultAdmin(store, accepting, other);
   }
 
   @Override
@@ -110,6 +120,37 @@ final class DefaultAdmin implements InboxAdmin {
   @Override
   public boolean retry(String source, String id, String handler, String reason) {
     return store.admin().retry(source, id, id(handler).family(), actor, reason);
+  }
+
+  @Override
+  public List<ConflictView> conflicts(int limit) {
+    return store.admin().conflicts(limit);
+  }
+
+  @Override
+  public boolean dismissConflict(long conflict, String reason) {
+    return store.admin().endConflict(conflict, "dismiss", actor, reason);
+  }
+
+  @Override
+  public Optional<Acceptance> acceptConflict(long conflict, String newId, String reason) {
+    return store
+        .admin()
+        .conflict(conflict)
+        .map(
+            copy -> {
+              ConflictView view = copy.view();
+              Message message =
+                  Message.encoded(newId, view.type(), copy.content(), view.contentType())
+                      .from(view.message().source())
+                      .transport(view.transport())
+                      .headers(HeaderFormat.decode(copy.headers()));
+              Acceptance answer = accepting.apply(view.channel(), message);
+              if (answer instanceof Acceptance.Accepted || answer instanceof Acceptance.Repeat) {
+                store.admin().endConflict(conflict, "accept as " + newId, actor, reason);
+              }
+              return answer;
+            });
   }
 
   @Override

@@ -508,6 +508,6 @@ public final class DefaultInbox implements Inbox {
 
   @Override
   public InboxAdmin admin() {
-    return new DefaultAdmin(store, "application");
+    return new DefaultAdmin(store, this::accept, "application");
   }
 }

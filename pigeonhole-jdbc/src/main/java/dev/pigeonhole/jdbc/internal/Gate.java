@@ -369,15 +369,16 @@ final class Gate {
   private void keep(Session session, List<Copy> copies) throws SQLException {
     session.insertIfAbsent(
         """
-        INSERT INTO {conflict} (seq, channel, transport, content_type, content_hash, headers, content,
+        INSERT INTO {conflict} (seq, type, channel, transport, content_type, content_hash, headers, content,
                                 received_at)
         VALUES\s""",
         "seq, content_hash",
-        "(?, ?, ?, ?, ?, ?, ?, {now})",
+        "(?, ?, ?, ?, ?, ?, ?, ?, {now})",
         copies,
         (params, copy) ->
             params
                 .add(copy.seq())
+                .add(copy.message().type())
                 .add(copy.message().channel())
                 .add(copy.message().transport())
                 .add(copy.message().contentType())

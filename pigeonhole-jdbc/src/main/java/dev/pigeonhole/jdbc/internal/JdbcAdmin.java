@@ -2,6 +2,7 @@ package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.admin.ConflictView;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.HandlerCounts;
@@ -9,6 +10,7 @@ import dev.pigeonhole.admin.Pause;
 import dev.pigeonhole.store.AdminQueries;
 import dev.pigeonhole.store.CrashPoints;
 import dev.pigeonhole.store.NodeRow;
+import dev.pigeonhole.store.SecondCopy;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
@@ -110,6 +112,22 @@ final class JdbcAdmin implements AdminQueries {
 
   private static final String AUDIT =
       "INSERT INTO {audit} (done_at, actor, action, reason, subject) VALUES ({now}, ?, ?, ?, ?)";
+
+  // Index: conflict_pk.
+  private static final String CONFLICTS =
+      """
+      SELECT c.conflict_id, m.source, m.id, c.type, c.channel, c.transport, c.content_type,
+             coalesce(octet_length(c.content), 0), c.received_at%s
+      FROM {conflict} c JOIN {message} m ON m.seq = c.seq
+      """;
+
+  private static final String NEWEST_CONFLICTS =
+      CONFLICTS.formatted("") + "ORDER BY c.conflict_id DESC LIMIT ?";
+
+  private static final String CONFLICT =
+      CONFLICTS.formatted(", c.content, c.headers") + "WHERE c.conflict_id = ?";
+
+  private static final String END_CONFLICT = "DELETE FROM {conflict} WHERE conflict_id = ?";
 
   // A family bears the number of its first key.
   private static final String LOCK_HANDLER =
@@ -331,6 +349,53 @@ final class JdbcAdmin implements AdminQueries {
     session.update(AUDIT, params -> params.add(actor).add("retry").add(reason).add(subject));
     CrashPoints.reach("retry.before-commit");
     return true;
+  }
+
+  @Override
+  public List<ConflictView> conflicts(int limit) {
+    return jdbc.read(
+        session ->
+            session.query(
+                NEWEST_CONFLICTS, params -> params.add(limit), row -> conflict(session, row)));
+  }
+
+  @Override
+  public Optional<SecondCopy> conflict(long conflict) {
+    return jdbc.read(session -> conflict(session, conflict));
+  }
+
+  private static Optional<SecondCopy> conflict(Session session, long conflict) throws SQLException {
+    return session.one(
+        CONFLICT,
+        params -> params.add(conflict),
+        row -> new SecondCopy(conflict(session, row), row.getBytes(10), row.getBytes(11)));
+  }
+
+  private static ConflictView conflict(Session session, ResultSet row) throws SQLException {
+    return new ConflictView(
+        row.getLong(1),
+        new MessageRef(row.getString(2), row.getString(3)),
+        row.getString(4),
+        row.getString(5),
+        row.getString(6),
+        row.getString(7),
+        row.getLong(8),
+        session.time(row, 9));
+  }
+
+  @Override
+  public boolean endConflict(long conflict, String action, String actor, String reason) {
+    return jdbc.transaction(
+        session -> {
+          Optional<SecondCopy> copy = conflict(session, conflict);
+          boolean ended =
+              session.update(END_CONFLICT, params -> params.add(conflict)) == 1 && copy.isPresent();
+          if (ended) {
+            String subject = "conflict %d of %s".formatted(conflict, copy.get().view().message());
+            session.update(AUDIT, params -> params.add(actor).add(action).add(reason).add(subject));
+          }
+          return ended;
+        });
   }
 
   @Override

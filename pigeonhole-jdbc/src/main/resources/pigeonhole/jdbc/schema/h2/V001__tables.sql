@@ -179,6 +179,7 @@ CREATE TABLE IF NOT EXISTS {prefix}conflict (
   conflict_id  bigint                      NOT NULL GENERATED ALWAYS AS IDENTITY,
   seq          bigint                      NOT NULL,
   received_at  timestamp(6) with time zone NOT NULL,
+  type         varchar                     NOT NULL,
   channel      varchar                     NOT NULL,
   transport    varchar                     NOT NULL,
   content_type varchar                     NOT NULL,

@@ -179,6 +179,7 @@ CREATE TABLE IF NOT EXISTS {prefix}conflict (
   conflict_id  bigint          NOT NULL AUTO_INCREMENT,
   seq          bigint          NOT NULL,
   received_at  datetime(6)     NOT NULL,
+  type         varbinary(800)  NOT NULL,
   channel      varbinary(800)  NOT NULL,
   transport    varbinary(400)  NOT NULL,
   content_type varbinary(1000) NOT NULL,

@@ -190,6 +190,7 @@ CREATE TABLE IF NOT EXISTS {prefix}conflict (
   conflict_id  bigint           NOT NULL GENERATED ALWAYS AS IDENTITY,
   seq          bigint           NOT NULL,
   received_at  timestamptz      NOT NULL,
+  type         text COLLATE "C" NOT NULL,
   channel      text COLLATE "C" NOT NULL,
   transport    text COLLATE "C" NOT NULL,
   content_type text COLLATE "C" NOT NULL,
