@@ -1,6 +1,6 @@
 package dev.pigeonhole.admin;
 
-/** The states of a delivery; all but the last two are open. */
+/** The states of a delivery; all but the last three are open. */
 public enum DeliveryState {
   /** Ready to run, or running. */
   PENDING,
@@ -10,8 +10,10 @@ public enum DeliveryState {
   BLOCKED,
   /** Waits, pending or scheduled, because no living node knows its handler key. */
   HELD,
-  /** Its handler has finished the message: the receipt is there. */
+  /** Its handler has finished the message, or an operator says so: the receipt is there. */
   COMPLETED,
+  /** An operator decided that no handler needs to run: the receipt is there. */
+  DISCARDED,
   /** Not tried again until an operator acts. */
   POISONED
 }

@@ -7,6 +7,7 @@ package dev.pigeonhole.admin;
  * @param scheduled those that wait for a time
  * @param held those whose key no living node knows: they wait for a deployment
  * @param blocked those behind a poisoned delivery of their ordering key
+ * @param completed those with a receipt, discarded ones included
  */
 public record HandlerCounts(
     String handler,

@@ -34,6 +34,22 @@ public interface InboxAdmin {
    */
   boolean retry(String source, String id, String handler, String reason);
 
+  /**
+   * Gives a poisoned delivery a receipt: what its handler should have done was done otherwise. What
+   * was blocked behind it is released.
+   *
+   * @return false if it was not poisoned any more
+   */
+  boolean complete(String source, String id, String handler, String reason);
+
+  /**
+   * Gives a poisoned delivery a receipt although nobody has done what its handler should have: it
+   * is not worth it. What was blocked behind it is released.
+   *
+   * @return false if it was not poisoned any more
+   */
+  boolean discard(String source, String id, String handler, String reason);
+
   /** Second copies of known messages that were kept because their content differs, newest first. */
   List<ConflictView> conflicts(int limit);
 

@@ -58,6 +58,14 @@ public interface AdminQueries {
   /** Whatever is paused, the longest paused first. */
   List<Pause> paused();
 
+  /**
+   * Turns one poisoned delivery into a receipt, and releases what is blocked behind it in its key,
+   * all in one commit with an audit row. False if it is not poisoned any more.
+   *
+   * @param discarded whether nobody has done what the handler should have done
+   */
+  boolean end(String source, String id, int family, boolean discarded, String actor, String reason);
+
   /** How many deliveries stand open, fresh or later, under this exact key. */
   long open(int keyId);
 

@@ -254,6 +254,40 @@ abstract class AdminContract extends StoreFixture {
   }
 
   @Test
+  void aPoisonedDeliveryIsCompletedOrDiscardedByHand() {
+    settle(failed(delivered("done", a), a, 2), poisoned());
+    settle(delivered("useless", a), poisoned());
+    clock.advance(Duration.ofMinutes(1));
+
+    assertThat(store.admin().end(SOURCE, "done", a.family(), false, "ada", "sent")).isTrue();
+    assertThat(store.admin().end(SOURCE, "useless", a.family(), true, "ada", "a test")).isTrue();
+
+    assertThat(view("done", a).state()).isEqualTo(DeliveryState.COMPLETED);
+    assertThat(view("done", a).failures()).isEqualTo(3);
+    assertThat(view("done", a).ended()).contains(clock.now());
+    assertThat(view("useless", a).state()).isEqualTo(DeliveryState.DISCARDED);
+    assertThat(counts("a")).isEqualTo(new HandlerCounts("a", 0, 0, 0, 0, 2, 0));
+    for (String id : List.of("done", "useless", "missing")) {
+      assertThat(store.admin().end(SOURCE, id, a.family(), true, "bob", "again")).isFalse();
+      assertThat(retry(id)).as(id).isFalse();
+    }
+    known(message("useless").to(a).build());
+    assertThat(ready(a)).isEmpty();
+  }
+
+  @Test
+  void whatIsEndedByHandReleasesItsKey() {
+    Delivery head = ordered("head", "k");
+    Delivery second = ordered("second", "k");
+    settle(head, poisoned());
+    settle(second, blocked());
+
+    store.admin().end(SOURCE, "head", a.family(), true, "ada", "not worth it");
+
+    assertThat(ready(a)).extracting(Delivery::seq).containsExactly(second.seq());
+  }
+
+  @Test
   void secondCopiesAreListedAndEndedOnce() {
     delivered("m", a);
     clock.advance(Duration.ofSeconds(1));

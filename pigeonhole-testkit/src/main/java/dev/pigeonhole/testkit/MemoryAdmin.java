@@ -18,6 +18,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -85,7 +86,14 @@ final class MemoryAdmin implements AdminQueries {
       return Optional.of(view(message, poison));
     }
     return Optional.ofNullable(tables.receipts.get(key))
-        .map(row -> view(message, row.delivery(), DeliveryState.COMPLETED, null, row.at()));
+        .map(
+            row ->
+                view(
+                    message,
+                    row.delivery(),
+                    row.discarded() ? DeliveryState.DISCARDED : DeliveryState.COMPLETED,
+                    null,
+                    row.at()));
   }
 
   @Override
@@ -105,6 +113,32 @@ final class MemoryAdmin implements AdminQueries {
 
   @Override
   public boolean retry(String source, String id, int family, String actor, String reason) {
+    return change(source, id, family, "retry", actor, reason, this::reopen);
+  }
+
+  @Override
+  public boolean end(
+      String source, String id, int family, boolean discarded, String actor, String reason) {
+    return change(
+        source,
+        id,
+        family,
+        discarded ? "discard" : "complete",
+        actor,
+        reason,
+        was ->
+            tables.receipts.put(
+                Tables.RowKey.of(was), new Tables.ReceiptRow(was, tables.now(), discarded)));
+  }
+
+  private boolean change(
+      String source,
+      String id,
+      int family,
+      String action,
+      String actor,
+      String reason,
+      Consumer<Delivery> successor) {
     return tables.commit(
         () -> {
           MessageRow message = tables.byIdentity.get(new MessageRef(source, id));
@@ -114,10 +148,11 @@ final class MemoryAdmin implements AdminQueries {
           for (int each : tables.handlers.kin(family)) {
             Tables.PoisonRow poison = tables.poison.remove(new Tables.RowKey(message.seq(), each));
             if (poison != null) {
-              reopen(poison.delivery());
+              successor.accept(poison.delivery());
+              release(poison.delivery());
               tables.audit.add(
                   new Tables.AuditRow(
-                      "retry", message.ref(), key(poison.delivery()), actor, reason));
+                      action, message.ref(), key(poison.delivery()), actor, reason));
               return true;
             }
           }
@@ -125,7 +160,7 @@ final class MemoryAdmin implements AdminQueries {
         });
   }
 
-  /** A new life for the delivery, and for what is blocked behind it. */
+  /** A new life for the delivery. */
   private void reopen(Delivery was) {
     Instant now = tables.now();
     CellRows rows = tables.open(was.cell());
@@ -142,6 +177,12 @@ final class MemoryAdmin implements AdminQueries {
             0,
             true);
     rows.put(OpenRow.due(is, now));
+  }
+
+  /** And for what is blocked behind it. */
+  private void release(Delivery was) {
+    Instant now = tables.now();
+    CellRows rows = tables.open(was.cell());
     Long keyHash = was.keyHash();
     if (keyHash != null) {
       rows.behind(keyHash, was.seq()).stream()

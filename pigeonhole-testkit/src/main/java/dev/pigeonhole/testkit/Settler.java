@@ -36,7 +36,7 @@ final class Settler {
       rows.remove(row);
       tables.receipts.putIfAbsent(
           Tables.RowKey.of(was),
-          new Tables.ReceiptRow(next(was, 0, was.failures(), crashes, 0), tables.now()));
+          new Tables.ReceiptRow(next(was, 0, was.failures(), crashes, 0), tables.now(), false));
     } else if (outcome instanceof Outcome.RetryAfter retry) {
       Delivery next = next(was, 1, was.failures() + 1, 0, 0);
       rows.replace(row, OpenRow.due(next, tables.now().plus(retry.delay())));

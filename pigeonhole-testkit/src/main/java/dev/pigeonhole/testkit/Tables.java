@@ -59,7 +59,7 @@ final class Tables {
   }
 
   /** The proof that a delivery ended well, as it stood then. */
-  record ReceiptRow(Delivery delivery, Instant at) {}
+  record ReceiptRow(Delivery delivery, Instant at, boolean discarded) {}
 
   /** A delivery that is not tried again by itself, as it stood then. */
   record PoisonRow(Delivery delivery, Instant at) {}

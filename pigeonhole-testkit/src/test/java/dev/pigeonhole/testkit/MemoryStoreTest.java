@@ -66,7 +66,7 @@ class MemoryStoreTest {
     store
         .tables()
         .receipts
-        .put(Tables.RowKey.of(delivery), new Tables.ReceiptRow(delivery, clock.now()));
+        .put(Tables.RowKey.of(delivery), new Tables.ReceiptRow(delivery, clock.now(), false));
 
     assertThat(settle(delivery, new Outcome.Completed())).isTrue();
     assertThat(fresh(handler)).isEmpty();

@@ -8,6 +8,7 @@ import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.admin.ConflictView;
+import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.admin.InboxAdmin;
@@ -107,5 +108,26 @@ class DocSnippetsOperationsTest {
     test.drain();
     assertThat(admin.conflicts(20)).isEmpty();
     assertThat(mailer.sent).containsExactlyInAnyOrder("o-1", "o-2");
+  }
+
+  @Test
+  void endByHand() {
+    mailer.failTimes(2);
+    TestInbox test =
+        TestInbox.of(orders).with(it -> it.retry(RetryPolicy.defaults().maxAttempts(1)));
+    Inbox inbox = test.inbox();
+    test.receive("m-1", new OrderPlaced("o-1", "c-1"));
+    test.receive("m-2", new OrderPlaced("o-2", "c-1"));
+    test.drain();
+    // snippet:end-by-hand
+    InboxAdmin admin = inbox.admin().as("jane");
+    admin.complete("orders", "m-1", "send-receipt", "sent by post"); // somebody has done it
+    admin.discard("orders", "m-2", "send-receipt", "a test order"); // nobody needs to
+    // end
+    assertThat(test.find("m-1", "send-receipt").orElseThrow().state())
+        .isEqualTo(DeliveryState.COMPLETED);
+    assertThat(test.find("m-2", "send-receipt").orElseThrow().state())
+        .isEqualTo(DeliveryState.DISCARDED);
+    assertThat(mailer.sent).isEmpty();
   }
 }

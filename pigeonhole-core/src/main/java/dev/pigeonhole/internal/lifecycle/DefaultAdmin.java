@@ -123,6 +123,16 @@ final class DefaultAdmin implements InboxAdmin {
   }
 
   @Override
+  public boolean complete(String source, String id, String handler, String reason) {
+    return store.admin().end(source, id, id(handler).family(), false, actor, reason);
+  }
+
+  @Override
+  public boolean discard(String source, String id, String handler, String reason) {
+    return store.admin().end(source, id, id(handler).family(), true, actor, reason);
+  }
+
+  @Override
   public List<ConflictView> conflicts(int limit) {
     return store.admin().conflicts(limit);
   }

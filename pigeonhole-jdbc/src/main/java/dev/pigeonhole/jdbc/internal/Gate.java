@@ -245,7 +245,8 @@ final class Gate {
       NewMessage message = batch.messages.get(i);
       Known known = batch.known.get(ref(message));
       if (known == null) {
-        throw new IllegalStateException("Neither stored nor known: " + ref(message));
+        batch.results[i] = copyOfForgotten(session, batch, message);
+        continue;
       }
       if (known.token() == batch.token && batch.originals.contains(i)) {
         batch.results[i] = new AcceptResult.Stored(known.seq());
@@ -364,6 +365,16 @@ final class Gate {
       }
     }
     return added;
+  }
+
+  /** A copy of what this very call has stored, handled by everybody and pruned since. */
+  private static AcceptResult copyOfForgotten(Session session, Batch batch, NewMessage message)
+      throws SQLException {
+    Integer first = batch.firsts.get(ref(message));
+    if (first != null && batch.results[first] instanceof AcceptResult.Stored stored) {
+      return new AcceptResult.Known(stored.seq(), session.now(), List.of());
+    }
+    throw new IllegalStateException("Neither stored nor known: " + ref(message));
   }
 
   private void keep(Session session, List<Copy> copies) throws SQLException {

@@ -61,7 +61,7 @@ final class JdbcAdmin implements AdminQueries {
             SELECT 'p', CAST(NULL AS :time), poisoned_at, failures, crashes, releases, key_id, handler
             FROM {poison} WHERE seq = :seq AND handler IN (:kin)
             UNION ALL
-            SELECT 'r', CAST(NULL AS :time), completed_at, failures, crashes, releases, key_id, handler
+            SELECT CASE WHEN outcome = 1 THEN 'x' ELSE 'r' END, CAST(NULL AS :time), completed_at, failures, crashes, releases, key_id, handler
             FROM {receipt} WHERE seq = :seq AND handler IN (:kin)) s
       JOIN {handler} h ON h.key_id = s.key_id
       ORDER BY CASE WHEN s.handler = ? THEN 0 ELSE 1 END
@@ -85,7 +85,7 @@ final class JdbcAdmin implements AdminQueries {
   // Index: poison_pk.
   private static final String LOCK_POISON =
       """
-      SELECT lane, handler, version, key_id, releases, key_hash
+      SELECT lane, handler, version, key_id, releases, key_hash, failures, crashes
       FROM {poison} WHERE seq = ? AND handler IN (:kin)
       ORDER BY CASE WHEN handler = ? THEN 0 ELSE 1 END
       FOR UPDATE
@@ -97,6 +97,12 @@ final class JdbcAdmin implements AdminQueries {
       """
       INSERT INTO {later} (lane, handler, seq, version, key_id, releases, key_hash, due_at, reason)
       VALUES (?, ?, ?, ?, ?, ?, ?, {now}, 'operator')
+      """;
+
+  private static final String RECEIPT =
+      """
+      INSERT INTO {receipt} (seq, handler, key_id, failures, crashes, releases, outcome, completed_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, {now})
       """;
 
   // Index: later_key, poison_key. What stands behind another poisoned row stays blocked.
@@ -267,6 +273,7 @@ final class JdbcAdmin implements AdminQueries {
       case "d" -> DeliveryState.PENDING;
       case "p" -> DeliveryState.POISONED;
       case "r" -> DeliveryState.COMPLETED;
+      case "x" -> DeliveryState.DISCARDED;
       default ->
           due == null
               ? DeliveryState.BLOCKED
@@ -297,56 +304,106 @@ final class JdbcAdmin implements AdminQueries {
 
   @Override
   public boolean retry(String source, String id, int family, String actor, String reason) {
-    return jdbc.transaction(session -> revive(session, source, id, family, actor, reason));
+    return jdbc.transaction(
+        session ->
+            change(
+                session,
+                new Change(source, id, family, "retry", actor, reason),
+                head ->
+                    session.update(
+                        REVIVE,
+                        params ->
+                            params
+                                .add(head.lane())
+                                .add(head.handler())
+                                .add(head.seq())
+                                .add(head.version() + 1)
+                                .add(head.keyId())
+                                .add(head.releases())
+                                .add(head.keyHash()))));
   }
 
-  private record Poisoned(
-      int lane, int handler, int version, int keyId, int releases, @Nullable Long keyHash) {}
+  @Override
+  public boolean end(
+      String source, String id, int family, boolean discarded, String actor, String reason) {
+    return jdbc.transaction(
+        session ->
+            change(
+                session,
+                new Change(source, id, family, discarded ? "discard" : "complete", actor, reason),
+                head ->
+                    session.update(
+                        RECEIPT,
+                        params ->
+                            params
+                                .add(head.seq())
+                                .add(head.handler())
+                                .add(head.keyId())
+                                .add(head.failures())
+                                .add(head.crashes())
+                                .add(head.releases())
+                                .add(discarded ? 1 : 0))));
+  }
 
-  private boolean revive(
-      Session session, String source, String id, int family, String actor, String reason)
-      throws SQLException {
-    Optional<Stored> message = message(session, source, id);
+  /** What an operator wants to become of one poisoned delivery. */
+  private record Change(
+      String source, String id, int family, String action, String actor, String reason) {}
+
+  private record Poisoned(
+      long seq,
+      int lane,
+      int handler,
+      int version,
+      int keyId,
+      int releases,
+      @Nullable Long keyHash,
+      int failures,
+      int crashes) {}
+
+  private interface Successor {
+    void insert(Poisoned was) throws SQLException;
+  }
+
+  /** Puts something else in the place of a poisoned delivery; false if there is none. */
+  private boolean change(Session session, Change change, Successor successor) throws SQLException {
+    Optional<Stored> message = message(session, change.source(), change.id());
     if (message.isEmpty()) {
       return false;
     }
     long seq = message.get().seq();
     Optional<Poisoned> poisoned =
         session.one(
-            ofKin(session, LOCK_POISON, family),
-            params -> params.add(seq).add(family),
+            ofKin(session, LOCK_POISON, change.family()),
+            params -> params.add(seq).add(change.family()),
             row ->
                 new Poisoned(
+                    seq,
                     row.getInt(1),
                     row.getInt(2),
                     row.getInt(3),
                     row.getInt(4),
                     row.getInt(5),
-                    Session.longOrNull(row, 6)));
+                    Session.longOrNull(row, 6),
+                    row.getInt(7),
+                    row.getInt(8)));
     if (poisoned.isEmpty()) {
       return false;
     }
     Poisoned head = poisoned.get();
     session.update(DELETE_POISON, params -> params.add(seq).add(head.handler()));
-    session.update(
-        REVIVE,
-        params ->
-            params
-                .add(head.lane())
-                .add(head.handler())
-                .add(seq)
-                .add(head.version() + 1)
-                .add(head.keyId())
-                .add(head.releases())
-                .add(head.keyHash()));
+    successor.insert(head);
     Long keyHash = head.keyHash();
     if (keyHash != null) {
       session.update(
           RELEASE_BLOCKED, params -> params.add(head.handler()).add(keyHash.longValue()).add(seq));
     }
     String subject =
-        "%s for handler '%s'".formatted(new MessageRef(source, id), key(session, head.keyId()));
-    session.update(AUDIT, params -> params.add(actor).add("retry").add(reason).add(subject));
+        "%s for handler '%s'"
+            .formatted(new MessageRef(change.source(), change.id()), key(session, head.keyId()));
+    session.update(
+        AUDIT,
+        params ->
+            params.add(change.actor()).add(change.action()).add(change.reason()).add(subject));
     CrashPoints.reach("retry.before-commit");
     return true;
   }

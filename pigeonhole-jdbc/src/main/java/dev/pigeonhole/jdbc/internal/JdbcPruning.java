@@ -9,7 +9,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
-import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -82,6 +81,15 @@ final class JdbcPruning {
     final Map<Integer, Instant> poisoned = new HashMap<>();
   }
 
+  /** What is to be done. */
+  private static final class Judgement {
+    final List<Long> dropped = new ArrayList<>();
+    final List<Long> deleted = new ArrayList<>();
+
+    /** How many poisoned deliveries go; they are not locked until then. */
+    int poisoned;
+  }
+
   private final Jdbc jdbc;
   private final Statements statements;
   private final Registry registry;
@@ -133,24 +141,29 @@ final class JdbcPruning {
     }
     // Numbers follow the time of receipt, roughly: behind the first young one nearly all are young.
     boolean more = next.size() == limit && old.size() == limit;
-    Map<Fate, List<Long>> fates =
-        old.isEmpty() ? Map.of() : judge(session, pruning, families, old, position.now());
-    List<Long> dropped = fates.getOrDefault(Fate.DROP_CONTENT, List.of());
-    List<Long> deleted = fates.getOrDefault(Fate.DELETE, List.of());
-    if (!dropped.isEmpty()) {
-      change(session, DROP, dropped);
+    Judgement judgement = new Judgement();
+    if (!old.isEmpty()) {
+      judge(session, pruning, families, old, position.now(), judgement);
     }
-    if (!deleted.isEmpty()) {
-      delete(session, pruning, deleted);
+    if (!judgement.dropped.isEmpty()) {
+      change(session, DROP, judgement.dropped);
+    }
+    if (!judgement.deleted.isEmpty()) {
+      delete(session, pruning, judgement);
     }
     long reached = more ? next.get(next.size() - 1).seq() : 0;
     session.update(END, params -> params.add(reached));
     CrashPoints.reach("prune.before-commit");
-    return new Pruning.Step(deleted.size(), dropped.size(), more);
+    return new Pruning.Step(judgement.deleted.size(), judgement.dropped.size(), more);
   }
 
-  private Map<Fate, List<Long>> judge(
-      Session session, Pruning pruning, Collection<Integer> families, List<Long> old, Instant now)
+  private void judge(
+      Session session,
+      Pruning pruning,
+      Collection<Integer> families,
+      List<Long> old,
+      Instant now,
+      Judgement judgement)
       throws SQLException {
     List<Candidate> candidates =
         statements.guarded(
@@ -164,27 +177,31 @@ final class JdbcPruning {
                     row.getString(3),
                     session.time(row, 4),
                     row.getInt(5) == 1));
-    Map<Fate, List<Long>> fates = new EnumMap<>(Fate.class);
     if (candidates.isEmpty()) {
-      return fates;
+      return;
     }
     Map<Long, Standing> standings = standings(session, candidates, families);
     for (Candidate each : candidates) {
       Standing standing = standings.getOrDefault(each.seq(), new Standing());
-      if (!standing.open) {
-        Fate fate =
-            pruning.judge(
-                new Pruning.Finished(
-                    each.type(),
-                    each.receivedAt(),
-                    now,
-                    each.hasContent(),
-                    standing.completed,
-                    standing.poisoned));
-        fates.computeIfAbsent(fate, any -> new ArrayList<>()).add(each.seq());
+      if (standing.open) {
+        continue;
+      }
+      Fate fate =
+          pruning.judge(
+              new Pruning.Finished(
+                  each.type(),
+                  each.receivedAt(),
+                  now,
+                  each.hasContent(),
+                  standing.completed,
+                  standing.poisoned));
+      if (fate == Fate.DROP_CONTENT) {
+        judgement.dropped.add(each.seq());
+      } else if (fate == Fate.DELETE) {
+        judgement.deleted.add(each.seq());
+        judgement.poisoned += standing.poisoned.size();
       }
     }
-    return fates;
   }
 
   private Map<Long, Standing> standings(
@@ -220,16 +237,18 @@ final class JdbcPruning {
     return standings;
   }
 
-  private void delete(Session session, Pruning pruning, List<Long> seqs) throws SQLException {
+  private void delete(Session session, Pruning pruning, Judgement judgement) throws SQLException {
+    List<Long> seqs = judgement.deleted;
     if (pruning.archives()) {
       pruning.archive(
           statements.bySeqs(
               session, JdbcDeliveries.LOAD, seqs, row -> JdbcDeliveries.message(session, row)));
     }
-    int audited = change(session, AUDIT, seqs);
-    int poisoned = change(session, FORGET_POISON, seqs);
-    if (audited != poisoned) {
-      throw new SQLException("An operator has retried what was about to go", "40001");
+    if (judgement.poisoned > 0) {
+      change(session, AUDIT, seqs);
+      if (change(session, FORGET_POISON, seqs) != judgement.poisoned) {
+        throw new SQLException("An operator has changed what was about to go", "40001");
+      }
     }
     change(session, FORGET_FAILURES, seqs);
     change(session, FORGET_RECEIPTS, seqs);
