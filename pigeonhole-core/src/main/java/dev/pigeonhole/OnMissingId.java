@@ -5,8 +5,8 @@ public enum OnMissingId {
   /** The caller gets {@link Acceptance.Rejected} with {@code PH-ID-01}. The default. */
   REJECT,
   /**
-   * Its id is a hash of its content and content type. The same content twice is a repeat, also
-   * where the producer meant two messages.
+   * Its id is a hash of its type, content type and content. The same content twice is a repeat,
+   * also where the producer meant two messages.
    */
   HASH_CONTENT,
   /** It gets a random id. A repeat of it is a new message: every copy is handled. */

@@ -63,7 +63,9 @@ public interface InboxAdmin {
   /**
    * Accepts a second copy as a message of its own, under an id that is not taken, and deletes it
    * from the conflicts. Whatever the answer is but {@link Acceptance.Accepted} or {@link
-   * Acceptance.Repeat}, it stays there. Doing it twice with the same id is harmless.
+   * Acceptance.Repeat}, it stays there. Doing it twice with the same id is harmless; two who do it
+   * at once under different ids make two messages. A time that the copy asked to wait for is not
+   * kept.
    *
    * @return empty if somebody has resolved it already
    */

@@ -214,7 +214,8 @@ final class MemoryAdmin implements AdminQueries {
 
   private static SecondCopy copy(Tables.ConflictRow row) {
     NewMessage copy = MessageRow.copy(row.copy());
-    return new SecondCopy(view(row), copy.content(), copy.headers());
+    return new SecondCopy(
+        view(row), copy.content(), copy.headers(), copy.orderingKey(), copy.occurredAt());
   }
 
   private static ConflictView view(Tables.ConflictRow row) {

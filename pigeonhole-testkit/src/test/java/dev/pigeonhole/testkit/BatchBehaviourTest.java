@@ -261,11 +261,73 @@ class BatchBehaviourTest {
   }
 
   @Test
+  void whatAnInterceptorRefusesIsLeftOutAndTheOthersAreHandled() {
+    TestInbox inbox =
+        inbox(10, batch -> {})
+            .with(
+                it ->
+                    it.around(
+                        (received, next) -> {
+                          if (received.message().id().equals("m1")) {
+                            throw new IllegalStateException("no tenant");
+                          }
+                          next.proceed();
+                          if (received.message().id().equals("m2")) {
+                            throw new IllegalStateException("cannot tell");
+                          }
+                        }));
+    receive(4, inbox);
+    inbox.drain();
+
+    assertThat(calls.stream().flatMap(List::stream)).containsExactlyInAnyOrder("m0", "m2", "m3");
+    assertThat(inbox).delivery("m0", "h").isCompleted();
+    assertThat(inbox).delivery("m3", "h").isCompleted();
+    assertThat(inbox).delivery("m1", "h").failedWithMessage("no tenant").hasFailedTimes(1);
+    assertThat(inbox).delivery("m2", "h").failedWithMessage("cannot tell").hasFailedTimes(1);
+  }
+
+  @Test
+  void theFailureOfABatchReachesItsInterceptorsAndEachOfIt() {
+    List<String> seen = new ArrayList<>();
+    TestInbox inbox =
+        inbox(
+                10,
+                batch -> {
+                  throw new IllegalStateException("index is down");
+                })
+            .with(
+                it ->
+                    it.around(
+                        (received, next) -> {
+                          try {
+                            next.proceed();
+                          } catch (IllegalStateException e) {
+                            seen.add(e.getMessage()); // swallowed, in vain
+                          }
+                        }));
+    receive(3, inbox);
+    inbox.drain();
+
+    assertThat(seen).hasSize(3).containsOnly("index is down");
+    for (int i = 0; i < 3; i++) {
+      assertThat(inbox).delivery("m" + i, "h").failedWithMessage("index is down");
+    }
+  }
+
+  @Test
+  void aMessageIsNotFailedForNoReason() {
+    TestInbox inbox = inbox(10, batch -> batch.fail(batch.iterator().next(), null));
+    receive(1, inbox);
+    inbox.drain();
+    assertThat(inbox).delivery("m0", "h").hasFailedTimes(1);
+  }
+
+  @Test
   void theSizeHasARange() {
     assertThatThrownBy(() -> inbox(0, batch -> {}).inbox())
         .isInstanceOf(ConfigurationException.class)
         .hasMessageContaining("Batch handler 'h' takes 0 messages");
-    assertThatThrownBy(() -> inbox(1_001, batch -> {}).inbox())
+    assertThatThrownBy(() -> inbox(201, batch -> {}).inbox())
         .isInstanceOf(ConfigurationException.class)
         .hasMessageContaining("PH-CFG-05");
   }

@@ -119,11 +119,13 @@ class OddMessageBehaviourTest {
     assertThat(receive(inbox, "", "text", "x")).isInstanceOf(Acceptance.Repeat.class);
     assertThat(receive(inbox, null, "text", "y")).isInstanceOf(Acceptance.Accepted.class);
     assertThat(receive(inbox, "m", "text", "x")).isInstanceOf(Acceptance.Accepted.class);
+    // The same content of another type is another message.
+    assertThat(receive(inbox, null, "bytes", "x")).isInstanceOf(Acceptance.Accepted.class);
 
     inbox.drain();
     assertThat(handled).containsExactlyInAnyOrder("x", "y", "x");
     assertThat(events.of(InboxEvent.WithoutId.class))
-        .hasSize(3)
+        .hasSize(4)
         .allSatisfy(it -> assertThat(it.message().id()).matches("content-[0-9a-f]{32}"));
   }
 

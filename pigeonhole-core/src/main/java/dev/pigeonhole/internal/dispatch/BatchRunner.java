@@ -11,6 +11,7 @@ import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,10 +22,20 @@ final class BatchRunner {
   /** What the handler sees. */
   private static final class Together implements Batch<Object> {
     final List<Attempt> attempts;
-    final Map<Attempt, Throwable> failures = new IdentityHashMap<>();
+    final Map<Attempt, Throwable> failures;
 
     Together(List<Attempt> attempts) {
+      this(attempts, new IdentityHashMap<>());
+    }
+
+    private Together(List<Attempt> attempts, Map<Attempt, Throwable> failures) {
       this.attempts = attempts;
+      this.failures = failures;
+    }
+
+    /** The same without those that an interceptor has refused. */
+    Together only(List<Attempt> admitted) {
+      return new Together(admitted, failures);
     }
 
     @Override
@@ -41,7 +52,7 @@ final class BatchRunner {
     public void fail(Received<Object> message, Throwable cause) {
       for (Attempt attempt : attempts) {
         if (attempt == message) {
-          failures.put(attempt, cause);
+          failures.put(attempt, Objects.requireNonNull(cause, "cause"));
           return;
         }
       }
@@ -78,7 +89,8 @@ final class BatchRunner {
     try {
       startClock(line, batch, lead);
       CrashPoints.reach("run.before-handler");
-      interception.call(readable, () -> spec.handler().handle(batch));
+      interception.call(
+          readable, batch.failures, admitted -> spec.handler().handle(batch.only(admitted)));
       CrashPoints.reach("run.after-handler");
     } catch (Throwable e) {
       thrown = e;

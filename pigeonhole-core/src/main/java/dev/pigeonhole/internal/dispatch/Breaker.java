@@ -26,8 +26,10 @@ final class Breaker {
     COUNTS,
     /** It counts, and was the last one that is allowed in a row. */
     PAUSES,
-    /** The handler is paused, so the message is not to blame. */
-    UNCOUNTED
+    /** The handler still fails; the message is not to blame. */
+    STILL_FAILS,
+    /** It had begun before the pause; the message is not to blame, and nothing was found out. */
+    TOO_LATE
   }
 
   private final @Nullable Integer limit;
@@ -91,8 +93,9 @@ final class Breaker {
 
   synchronized Verdict failed(Delivery delivery) {
     if (paused) {
+      boolean found = delivery.equals(probe);
       over(delivery);
-      return Verdict.UNCOUNTED;
+      return found ? Verdict.STILL_FAILS : Verdict.TOO_LATE;
     }
     failures++;
     if (limit == null || failures < limit) {
@@ -111,6 +114,15 @@ final class Breaker {
   synchronized void waitFor(Duration wait, long now) {
     waits++;
     nextProbe = now + wait.toNanos();
+  }
+
+  /** How long until the next one may find out, if it is not finding out already. */
+  synchronized Duration left(long now) {
+    return Duration.ofNanos(Math.max(SHORTEST_WAIT, nextProbe - now));
+  }
+
+  synchronized boolean paused() {
+    return paused;
   }
 
   /** The attempt is over, whether or not it found anything out. */

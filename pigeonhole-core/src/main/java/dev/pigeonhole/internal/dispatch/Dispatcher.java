@@ -121,6 +121,11 @@ final class Dispatcher {
     return suspects.quiet();
   }
 
+  boolean resting(BoundHandler handler) {
+    return distinctLines.stream()
+        .anyMatch(line -> line.handler == handler && (line.paused || line.breaker.paused()));
+  }
+
   void begun(Delivery row) {
     begun.add(row);
   }
@@ -168,7 +173,7 @@ final class Dispatcher {
   private long nanosUntilNext(long now) {
     long next = reads.nanosUntilNext(now);
     for (HandlerLine line : distinctLines) {
-      if (!line.ready.isEmpty() && !quiet()) {
+      if (!line.ready.isEmpty() && !quiet() && line.takes(1) > 0) {
         next = Math.min(next, line.rate.nanosUntilNext(now));
       }
       long probe = line.nanosUntilProbe(now);
@@ -371,7 +376,8 @@ final class Dispatcher {
     List<Delivery> rows = new ArrayList<>();
     long now = System.nanoTime();
     for (HandlerLine line : distinctLines) {
-      for (int i = 0; i < settings.batchSize() && !line.ready.isEmpty(); i++) {
+      int most = line.takes(settings.batchSize());
+      for (int i = 0; i < most && !line.ready.isEmpty(); i++) {
         if (!line.rate.take(now)) {
           break;
         }
@@ -571,13 +577,14 @@ final class Dispatcher {
               && cell.probation == 0
               && !keys.orders(each.row())
               && line.room() > 0
+              && line.ready.isEmpty() // or it would overtake what waits for the handler's rate
+              && line.takes(1) > 0
               && !quiet()
               && !stopped
-              && node.mayStart()
-              && line.rate.take(System.nanoTime());
+              && node.mayStart();
       if (each.row().late()) {
         reads.dueIn(Duration.ZERO); // which tells when its time comes
-      } else if (!direct) {
+      } else if (!direct || !line.rate.take(System.nanoTime())) {
         reads.wake(cell);
       } else if (open.offer(each.row())) {
         cells.opened(cell, each.row());

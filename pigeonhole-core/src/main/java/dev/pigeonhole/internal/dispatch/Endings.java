@@ -161,9 +161,11 @@ final class Endings {
       if (!later.counted()) {
         return new Outcome.LaterUncounted(bounded(later.delay()));
       }
-      return failures >= policy.maxAttempts()
-          ? new Outcome.Poisoned(failure, true)
-          : new Outcome.RetryAfter(bounded(later.delay()), failure);
+      Outcome outcome =
+          failures >= policy.maxAttempts()
+              ? new Outcome.Poisoned(failure, true)
+              : new Outcome.RetryAfter(bounded(later.delay()), failure);
+      return unlessPaused(attempt, policy, outcome, failure);
     }
     Optional<Duration> wait =
         policy.after(failures, thrown, random(policy, attempt.work.delivery()));
@@ -171,40 +173,41 @@ final class Endings {
         wait.isPresent()
             ? new Outcome.RetryAfter(wait.get(), failure)
             : new Outcome.Poisoned(failure, true);
-    boolean speaksOfTheMessage = wait.isEmpty() && failures < policy.maxAttempts(); // by a rule
-    return speaksOfTheMessage ? outcome : unlessPaused(attempt, policy, outcome, failure);
+    return policy.poisons(thrown) ? outcome : unlessPaused(attempt, policy, outcome, failure);
   }
 
   /** While its handler is paused no message is to blame. */
   private Outcome unlessPaused(Attempt attempt, Backoff policy, Outcome outcome, Failure failure) {
-    Delivery delivery = attempt.work.delivery();
-    Breaker.Verdict verdict = attempt.breaker.failed(delivery);
+    Breaker breaker = attempt.breaker;
+    Breaker.Verdict verdict = breaker.failed(attempt.work.delivery());
     if (verdict == Breaker.Verdict.COUNTS) {
       return outcome;
     }
-    Duration wait = policy.delayAfter(attempt.breaker.waits() + 1, ThreadLocalRandom.current());
-    attempt.breaker.waitFor(wait, System.nanoTime());
+    if (verdict == Breaker.Verdict.TOO_LATE) {
+      return new Outcome.LaterUncounted(breaker.left(System.nanoTime()));
+    }
+    Duration wait = policy.delayAfter(breaker.waits() + 1, ThreadLocalRandom.current());
+    breaker.waitFor(wait, System.nanoTime());
     String handler = attempt.handler.key();
-    if (verdict == Breaker.Verdict.PAUSES) {
-      String reason =
-          "it failed %d times in a row".formatted(attempt.handler.spec().pausingAfter());
-      LOG.warn(
-          "Handler '{}' of inbox {} is paused on this node: {}. It is tried again in {}; the last"
-              + " failure was: {}",
+    if (verdict == Breaker.Verdict.STILL_FAILS) {
+      LOG.info(
+          "Handler '{}' still fails and is tried again in {}: {}",
           handler,
-          events.inbox(),
-          reason,
           wait,
           Failures.line(failure));
-      events.tell(new InboxEvent.HandlerPaused(events.inbox(), handler, reason));
-      return outcome;
+      return new Outcome.LaterUncounted(wait);
     }
-    LOG.info(
-        "Handler '{}' still fails and is tried again in {}: {}",
+    String reason = "it failed %d times in a row".formatted(attempt.handler.spec().pausingAfter());
+    LOG.warn(
+        "Handler '{}' of inbox {} is paused on this node: {}. It is tried again in {}; the last"
+            + " failure was: {}",
         handler,
+        events.inbox(),
+        reason,
         wait,
         Failures.line(failure));
-    return new Outcome.LaterUncounted(wait);
+    events.tell(new InboxEvent.HandlerPaused(events.inbox(), handler, reason));
+    return outcome;
   }
 
   private Backoff policy(Attempt attempt) {

@@ -189,6 +189,11 @@ public final class Engine {
     node.stopping();
   }
 
+  /** Whether an operator has paused it, or it has paused itself. */
+  public boolean resting(BoundHandler handler) {
+    return dispatcher.resting(handler);
+  }
+
   public boolean attemptsRunning() {
     return !runner.running().isEmpty();
   }

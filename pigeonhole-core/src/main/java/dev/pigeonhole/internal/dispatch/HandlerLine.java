@@ -32,7 +32,7 @@ final class HandlerLine {
   final Map<Long, KeyLine> keys = new HashMap<>();
   int occupancy;
   int waitingInKeys;
-  boolean paused;
+  volatile boolean paused; // read by whoever looks at the backlog, too
 
   private final Executor executor;
   private final BooleanSupplier quiet;
@@ -68,6 +68,18 @@ final class HandlerLine {
   /** How many more rows it takes; none while it is paused, so that none is read for it. */
   int room() {
     return paused ? 0 : capacity - occupancy;
+  }
+
+  /**
+   * How many rows may be handed to the slots now. With a rate no more than they can begin: what
+   * waited in the queue would begin all at once.
+   */
+  int takes(int most) {
+    if (!rate.limited()) {
+      return most;
+    }
+    int free = slots * handler.spec().together() - queued.get();
+    return breaker.closed(System.nanoTime()) ? 0 : Math.max(0, Math.min(most, free));
   }
 
   /** Hands work to the slots. */
@@ -117,9 +129,9 @@ final class HandlerLine {
     return active.get() - stuck.get() <= 0;
   }
 
-  /** How long nobody may begin although work is queued; zero for no such reason. */
+  /** How long nobody may begin although work is there; zero for no such reason. */
   long nanosUntilProbe(long now) {
-    return queued.get() == 0 ? 0 : breaker.nanosUntilNext(now);
+    return queued.get() == 0 && ready.isEmpty() ? 0 : breaker.nanosUntilNext(now);
   }
 
   /** Takes back work of these cells that no slot has begun. */

@@ -88,7 +88,7 @@ public final class Intake {
       source = message.source().orElse(channel.name());
       id = message.id();
       if ((id == null || id.isEmpty()) && channel.onMissingId() != OnMissingId.REJECT) {
-        id = madeId(channel.onMissingId(), contentHash);
+        id = madeId(channel.onMissingId(), typeName, contentHash);
         idMade = true;
       }
     }
@@ -131,9 +131,10 @@ public final class Intake {
     return new Checked(taken, null, idMade, ignored);
   }
 
-  private static String madeId(OnMissingId policy, byte[] contentHash) {
+  /** The same content under another type is another message. */
+  private static String madeId(OnMissingId policy, String type, byte[] contentHash) {
     return policy == OnMissingId.HASH_CONTENT
-        ? "content-" + HexFormat.of().formatHex(contentHash)
+        ? "content-" + HexFormat.of().formatHex(Hashes.content(type, contentHash))
         : "random-" + UUID.randomUUID();
   }
 

@@ -4,6 +4,7 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.Interceptor;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Calls handlers through the interceptors of an inbox; the first one given stands outermost. */
@@ -22,13 +23,84 @@ final class Interception {
     }
   }
 
-  /** Around each attempt of a batch, one inside the other: the handler is called once. */
-  void call(List<Attempt> attempts, Interceptor.Next handler) throws Exception {
-    if (interceptors.isEmpty() || attempts.isEmpty()) {
-      handler.proceed();
-    } else {
-      List<Attempt> rest = attempts.subList(1, attempts.size());
-      call(attempts.get(0), () -> call(rest, handler));
+  /** The handler of a batch, for those that no interceptor has refused. */
+  interface BatchCall {
+    void proceed(List<Attempt> admitted) throws Exception;
+  }
+
+  /**
+   * Around each attempt of a batch, one inside the other: the handler is called once. What an
+   * interceptor throws by itself concerns its own attempt, and the others go on.
+   *
+   * @param failed takes what failed by an interceptor; what the handler throws is thrown
+   */
+  void call(List<Attempt> attempts, Map<Attempt, Throwable> failed, BatchCall handler)
+      throws Exception {
+    if (interceptors.isEmpty()) {
+      handler.proceed(attempts);
+      return;
+    }
+    Around around = new Around(attempts, failed, handler);
+    around.from(0);
+    around.throwOfHandler();
+  }
+
+  private final class Around {
+    private final List<Attempt> attempts;
+    private final Map<Attempt, Throwable> failed;
+    private final BatchCall handler;
+    private @Nullable Throwable ofHandler;
+
+    Around(List<Attempt> attempts, Map<Attempt, Throwable> failed, BatchCall handler) {
+      this.attempts = attempts;
+      this.failed = failed;
+      this.handler = handler;
+    }
+
+    void throwOfHandler() throws Exception {
+      Throwable thrown = ofHandler;
+      if (thrown != null) {
+        Interception.<Exception>rethrow(thrown);
+      }
+    }
+
+    /** Goes on inside the interceptors of this attempt, or beside them if they refuse it. */
+    void from(int position) {
+      if (position == attempts.size()) {
+        callHandler();
+        return;
+      }
+      Attempt attempt = attempts.get(position);
+      boolean[] inside = {false};
+      try {
+        call(
+            attempt,
+            () -> {
+              inside[0] = true;
+              from(position + 1);
+              throwOfHandler(); // as each of them would see it alone
+            });
+      } catch (Throwable e) {
+        if (e != ofHandler) {
+          failed.put(attempt, e);
+        }
+      }
+      if (!inside[0]) {
+        from(position + 1);
+      }
+    }
+
+    private void callHandler() {
+      List<Attempt> admitted =
+          attempts.stream().filter(attempt -> !failed.containsKey(attempt)).toList();
+      if (admitted.isEmpty()) {
+        return;
+      }
+      try {
+        handler.proceed(admitted);
+      } catch (Throwable e) {
+        ofHandler = e;
+      }
     }
   }
 

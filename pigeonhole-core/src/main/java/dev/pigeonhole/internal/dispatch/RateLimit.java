@@ -36,6 +36,10 @@ final class RateLimit {
     }
   }
 
+  boolean limited() {
+    return perSecond != null;
+  }
+
   /** Whether one more may begin now; it is counted as begun. */
   boolean take(long now) {
     if (perSecond == null) {

@@ -141,6 +141,10 @@ final class TransactionalRunner {
     }
     Queue<Work> rest = new ConcurrentLinkedQueue<>(left);
     for (Work next = rest.poll(); next != null; next = rest.poll()) {
+      if (group.size() > 1 && line.breaker.paused()) {
+        surroundings.notStarted(next); // one alone is there to find out
+        continue;
+      }
       runUnit(new Unit(line, List.of(next), false, rest));
     }
   }

@@ -10,6 +10,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,8 +20,8 @@ import org.slf4j.LoggerFactory;
  * <p>A handler that is further behind than its own limit is told of and no longer counted, so one
  * that is slow or stuck never stops the messages of its siblings; the sources pause when the others
  * together pass the limit of the inbox, or when none is left to count. Whoever is over a limit has
- * to come down to half of it. Deliveries that wait for a time or behind a poisoned one are no
- * pressure: nobody could run them sooner.
+ * to come down to half of it. Deliveries that wait for a time, behind a poisoned one or for a
+ * paused handler are no pressure: nobody could run them sooner.
  */
 final class Backlog {
   private static final Logger LOG = LoggerFactory.getLogger(Backlog.class);
@@ -29,6 +30,7 @@ final class Backlog {
   private final Events events;
   private final Sources sources;
   private final List<BoundHandler> handlers;
+  private final Predicate<BoundHandler> resting;
   private final List<Cell> cells = new ArrayList<>();
   private final int limit;
   private final int handlerLimit;
@@ -42,11 +44,13 @@ final class Backlog {
       Events events,
       Sources sources,
       List<BoundHandler> handlers,
+      Predicate<BoundHandler> resting,
       InboxSettings settings) {
     this.store = store;
     this.events = events;
     this.sources = sources;
     this.handlers = handlers;
+    this.resting = resting;
     this.limit = settings.maxBacklog();
     this.handlerLimit = settings.maxHandlerBacklog();
     for (BoundHandler handler : handlers) {
@@ -71,6 +75,10 @@ final class Backlog {
     long sum = 0;
     int inTime = 0;
     for (BoundHandler handler : handlers) {
+      if (resting.test(handler)) {
+        inTime++;
+        continue;
+      }
       int waiting =
           handler.ids().stream()
               .map(id -> id.family())
@@ -85,9 +93,9 @@ final class Backlog {
     pauseOrResume(inTime == 0 || sum > (paused ? limit / 2 : limit), sum, inTime);
   }
 
-  /** Whether somebody is behind: whatever can wait should. */
+  /** Whether so much waits that whatever else can wait should. */
   boolean pressing() {
-    return paused || !behind.isEmpty();
+    return paused;
   }
 
   private boolean isBehind(String handler, int waiting) {

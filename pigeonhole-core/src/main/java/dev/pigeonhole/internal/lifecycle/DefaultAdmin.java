@@ -155,6 +155,12 @@ final class DefaultAdmin implements InboxAdmin {
                       .from(view.message().source())
                       .transport(view.transport())
                       .headers(HeaderFormat.decode(copy.headers()));
+              if (copy.orderingKey() != null) {
+                message = message.orderedBy(copy.orderingKey());
+              }
+              if (copy.occurredAt() != null) {
+                message = message.occurredAt(copy.occurredAt());
+              }
               Acceptance answer = accepting.apply(view.channel(), message);
               if (answer instanceof Acceptance.Accepted || answer instanceof Acceptance.Repeat) {
                 store.admin().endConflict(conflict, "accept as " + newId, actor, reason);

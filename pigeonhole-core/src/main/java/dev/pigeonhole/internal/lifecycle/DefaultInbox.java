@@ -385,7 +385,8 @@ public final class DefaultInbox implements Inbox {
       Sources sources =
           new Sources(settings.feeds(), channel -> messages -> accept(channel, messages));
       Backlog backlog =
-          new Backlog(store.deliveries(), events, sources, registry.handlers(), settings);
+          new Backlog(
+              store.deliveries(), events, sources, registry.handlers(), fresh::resting, settings);
       RunningEngine starting =
           new RunningEngine(
               settings,

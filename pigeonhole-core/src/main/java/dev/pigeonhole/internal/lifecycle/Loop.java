@@ -78,6 +78,20 @@ final class Loop {
     }
   }
 
+  /** The same for a loop that runs code of users, who may not come back: for so long at most. */
+  void stop(Duration patience) {
+    stopped = true;
+    thread.interrupt();
+    try {
+      thread.join(patience.toMillis());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    if (thread.isAlive()) {
+      LOG.warn("The {} of inbox {} does not end; it is left behind", role, events.inbox());
+    }
+  }
+
   private void run() {
     while (!stopped) {
       try {

@@ -24,6 +24,8 @@ import org.slf4j.LoggerFactory;
 final class RunningEngine implements RunningInbox {
   private static final Logger LOG = LoggerFactory.getLogger(RunningEngine.class);
 
+  private static final Duration PATIENCE_WITH_LISTENERS = Duration.ofSeconds(5);
+
   private final Events events;
   private final Engine engine;
   private final Duration stopGrace;
@@ -111,6 +113,10 @@ final class RunningEngine implements RunningInbox {
 
   private void lookAndWait(Backlog backlog, Pruner pruner, Duration interval)
       throws InterruptedException {
+    if (ending.getCount() == 0) {
+      TimeUnit.MILLISECONDS.sleep(20); // there is nothing to look after any more
+      return;
+    }
     backlog.look();
     pruner.turn();
     ending.await(interval.toMillis(), TimeUnit.MILLISECONDS);
@@ -159,7 +165,7 @@ final class RunningEngine implements RunningInbox {
       }
       awaitWhile(engine::settlesWaiting, stopGrace.plusSeconds(1));
     } finally {
-      backlog.stop();
+      backlog.stop(PATIENCE_WITH_LISTENERS);
       reader.stop();
       settler.stop();
       beat.stop(); // a beat behind the last word would take the node's connection again

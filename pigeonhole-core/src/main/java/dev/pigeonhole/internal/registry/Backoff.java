@@ -53,6 +53,17 @@ public record Backoff(
     return failures >= maxAttempts ? Optional.empty() : Optional.of(delayAfter(failures, random));
   }
 
+  /** Whether failures of this kind are never worth another attempt. */
+  public boolean poisons(Throwable cause) {
+    for (Rule rule : rules) {
+      if (rule.type().isInstance(cause)) {
+        Backoff other = rule.backoff();
+        return other == null || other.poisons(cause);
+      }
+    }
+    return false;
+  }
+
   /** The wait after this many failures, whatever they were. */
   public Duration delayAfter(int failures, RandomGenerator random) {
     long first = base.toNanos();

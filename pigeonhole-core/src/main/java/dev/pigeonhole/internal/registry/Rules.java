@@ -183,10 +183,10 @@ public final class Rules {
           "Handler '%s' has atMost(%d); give a number from 1 to 10000.".formatted(key, atMost));
     }
     BatchSpec batch = handler.batch();
-    if (batch != null && (batch.most() < 1 || batch.most() > 1_000)) {
+    if (batch != null && (batch.most() < 1 || batch.most() > 200)) {
       add(
           ErrorCode.RANGE_INVALID,
-          "Batch handler '%s' takes %d messages; give a number from 1 to 1000."
+          "Batch handler '%s' takes %d messages; give a number from 1 to 200."
               .formatted(key, batch.most()));
     }
     if (batch != null && channel.direct()) {

@@ -381,10 +381,10 @@ final class Gate {
     session.insertIfAbsent(
         """
         INSERT INTO {conflict} (seq, type, channel, transport, content_type, content_hash, headers, content,
-                                received_at)
+                                ordering_key, occurred_at, received_at)
         VALUES\s""",
         "seq, content_hash",
-        "(?, ?, ?, ?, ?, ?, ?, ?, {now})",
+        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})",
         copies,
         (params, copy) ->
             params
@@ -395,7 +395,9 @@ final class Gate {
                 .add(copy.message().contentType())
                 .add(copy.message().contentHash())
                 .add(copy.message().headers())
-                .add(copy.message().content()));
+                .add(copy.message().content())
+                .add(copy.message().orderingKey())
+                .add(copy.message().occurredAt()));
   }
 
   /** Counts repeats, at most once a second per message so that a flood of them stays cheap. */

@@ -184,6 +184,11 @@ final class H2Statements implements Statements {
         .get(0);
   }
 
+  @Override
+  public boolean seesAllTablesAtOnce() {
+    return false;
+  }
+
   /**
    * A statement of H2 reads its tables one after the other, so a delivery that moves between two of
    * them meanwhile is seen in none. It has arrived by now: looking again finds it, and what was

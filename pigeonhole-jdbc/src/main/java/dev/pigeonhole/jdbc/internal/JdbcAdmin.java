@@ -131,13 +131,14 @@ final class JdbcAdmin implements AdminQueries {
       CONFLICTS.formatted("") + "ORDER BY c.conflict_id DESC LIMIT ?";
 
   private static final String CONFLICT =
-      CONFLICTS.formatted(", c.content, c.headers") + "WHERE c.conflict_id = ?";
+      CONFLICTS.formatted(", c.content, c.headers, c.ordering_key, c.occurred_at")
+          + "WHERE c.conflict_id = ?";
 
   private static final String END_CONFLICT = "DELETE FROM {conflict} WHERE conflict_id = ?";
 
   // A family bears the number of its first key.
-  private static final String LOCK_HANDLER =
-      "SELECT key_id FROM {handler} WHERE key_id = ? FOR UPDATE";
+  private static final String LOCK_HANDLERS =
+      "SELECT key_id FROM {handler} WHERE key_id IN (:kin) ORDER BY key_id FOR UPDATE";
 
   private static final String IS_PAUSED = "SELECT handler FROM {pause} WHERE handler IN (:kin)";
 
@@ -425,7 +426,13 @@ final class JdbcAdmin implements AdminQueries {
     return session.one(
         CONFLICT,
         params -> params.add(conflict),
-        row -> new SecondCopy(conflict(session, row), row.getBytes(10), row.getBytes(11)));
+        row ->
+            new SecondCopy(
+                conflict(session, row),
+                row.getBytes(10),
+                row.getBytes(11),
+                row.getString(12),
+                session.dialect.read(row, 13)));
   }
 
   private static ConflictView conflict(Session session, ResultSet row) throws SQLException {
@@ -460,7 +467,7 @@ final class JdbcAdmin implements AdminQueries {
     return jdbc.transaction(
         session -> {
           // Two that pause it at once wait for each other here.
-          session.query(LOCK_HANDLER, params -> params.add(family), row -> row.getInt(1));
+          session.query(ofKin(session, LOCK_HANDLERS, family), none -> {}, row -> row.getInt(1));
           if (session.one(ofKin(session, IS_PAUSED, family), none -> {}, row -> 1).isPresent()) {
             return false;
           }

@@ -18,6 +18,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 
 /** Start-up, the registry of handler keys, and what keeps a store tidy. */
 final class JdbcMaintenance implements Maintenance {
@@ -65,18 +66,24 @@ final class JdbcMaintenance implements Maintenance {
     return warnings;
   }
 
+  private record Owner(String name, int lanes) {}
+
+  private static Optional<Owner> owner(Session session) throws SQLException {
+    return session.one(OWNER, params -> {}, row -> new Owner(row.getString(1), row.getInt(2)));
+  }
+
   private static List<Problem> claim(Session session, StoreSettings settings) throws SQLException {
-    session.insertIfAbsent(
-        "INSERT INTO {inbox} (id, name, lanes, created_at) VALUES ",
-        "id",
-        "(1, ?, ?, {now})",
-        List.of(settings),
-        (params, each) -> params.add(each.inbox()).add(each.lanes()));
-    record Owner(String name, int lanes) {}
-    Owner owner =
-        session
-            .one(OWNER, params -> {}, row -> new Owner(row.getString(1), row.getInt(2)))
-            .orElseThrow();
+    Optional<Owner> known = owner(session);
+    if (known.isEmpty()) { // an insert would wait for whoever prunes, who holds the row
+      session.insertIfAbsent(
+          "INSERT INTO {inbox} (id, name, lanes, created_at) VALUES ",
+          "id",
+          "(1, ?, ?, {now})",
+          List.of(settings),
+          (params, each) -> params.add(each.inbox()).add(each.lanes()));
+      known = owner(session);
+    }
+    Owner owner = known.orElseThrow();
     List<Problem> problems = new ArrayList<>();
     if (!owner.name().equals(settings.inbox())) {
       problems.add(

@@ -7,20 +7,19 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One step of retention. Messages are locked in one statement and looked at in the next, which sees
- * all tables at one moment: a repeat adds deliveries under the same lock, and a settle moves a row
- * from one table to another in one commit, so nothing that is open can be missed.
+ * all tables at one moment, or is asked twice where it does not: a repeat adds deliveries under the
+ * same lock, and a settle moves a row from one table to another in one commit, so nothing that is
+ * open can be missed.
  */
 final class JdbcPruning {
 
@@ -30,6 +29,8 @@ final class JdbcPruning {
 
   private static final String END =
       "UPDATE {inbox} SET pruned_to = ?, pruned_at = {now} WHERE id = 1";
+
+  private static final String FAMILIES = "SELECT DISTINCT family FROM {handler}";
 
   // Index: message_pk.
   private static final String NEXT =
@@ -92,23 +93,17 @@ final class JdbcPruning {
 
   private final Jdbc jdbc;
   private final Statements statements;
-  private final Registry registry;
 
-  JdbcPruning(Jdbc jdbc, Statements statements, Registry registry) {
+  JdbcPruning(Jdbc jdbc, Statements statements) {
     this.jdbc = jdbc;
     this.statements = statements;
-    this.registry = registry;
   }
 
   Pruning.Step step(Pruning pruning, int limit) {
-    Set<Integer> families = new TreeSet<>();
-    registry.handlers().forEach(each -> families.add(each.family()));
-    return jdbc.transaction(session -> step(session, pruning, limit, families));
+    return jdbc.transaction(session -> step(session, pruning, limit));
   }
 
-  private Pruning.Step step(
-      Session session, Pruning pruning, int limit, Collection<Integer> families)
-      throws SQLException {
+  private Pruning.Step step(Session session, Pruning pruning, int limit) throws SQLException {
     record Position(long seq, @Nullable Instant at, Instant now) {}
     List<Position> free =
         session.query(
@@ -143,7 +138,7 @@ final class JdbcPruning {
     boolean more = next.size() == limit && old.size() == limit;
     Judgement judgement = new Judgement();
     if (!old.isEmpty()) {
-      judge(session, pruning, families, old, position.now(), judgement);
+      judge(session, pruning, old, position.now(), judgement);
     }
     if (!judgement.dropped.isEmpty()) {
       change(session, DROP, judgement.dropped);
@@ -158,12 +153,7 @@ final class JdbcPruning {
   }
 
   private void judge(
-      Session session,
-      Pruning pruning,
-      Collection<Integer> families,
-      List<Long> old,
-      Instant now,
-      Judgement judgement)
+      Session session, Pruning pruning, List<Long> old, Instant now, Judgement judgement)
       throws SQLException {
     List<Candidate> candidates =
         statements.guarded(
@@ -180,7 +170,11 @@ final class JdbcPruning {
     if (candidates.isEmpty()) {
       return;
     }
-    Map<Long, Standing> standings = standings(session, candidates, families);
+    Map<Long, Standing> standings = new HashMap<>();
+    look(session, candidates, standings);
+    if (!statements.seesAllTablesAtOnce()) {
+      look(session, candidates, standings); // what moved meanwhile has arrived by now
+    }
     for (Candidate each : candidates) {
       Standing standing = standings.getOrDefault(each.seq(), new Standing());
       if (standing.open) {
@@ -204,9 +198,10 @@ final class JdbcPruning {
     }
   }
 
-  private Map<Long, Standing> standings(
-      Session session, List<Candidate> candidates, Collection<Integer> families)
+  private void look(Session session, List<Candidate> candidates, Map<Long, Standing> standings)
       throws SQLException {
+    // Whoever adds a family waits for the row of the inbox, which this step holds.
+    List<Integer> families = session.query(FAMILIES, params -> {}, row -> row.getInt(1));
     List<Long> seqs = candidates.stream().map(Candidate::seq).toList();
     Set<Integer> lanes = new HashSet<>();
     candidates.forEach(each -> lanes.add(each.lane()));
@@ -219,7 +214,6 @@ final class JdbcPruning {
             .replace(":first", String.valueOf(Collections.min(seqs)))
             .replace(":last", String.valueOf(Collections.max(seqs)))
             .replace(":seqs", Lists.numbers(seqs));
-    Map<Long, Standing> standings = new HashMap<>();
     statements.guarded(
         session,
         text,
@@ -234,7 +228,6 @@ final class JdbcPruning {
           }
           return handler;
         });
-    return standings;
   }
 
   private void delete(Session session, Pruning pruning, Judgement judgement) throws SQLException {

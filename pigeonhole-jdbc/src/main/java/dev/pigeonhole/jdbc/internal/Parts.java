@@ -64,7 +64,7 @@ public record Parts(
             registry,
             deliveries,
             new StartupChecks(jdbc, dataSource, dataSource == beats),
-            new JdbcPruning(jdbc, statements, registry)),
+            new JdbcPruning(jdbc, statements)),
         new JdbcAdmin(jdbc, families, statements),
         new JdbcTransactions(jdbc, statements),
         !jdbc.dialect.name().equals("h2"));

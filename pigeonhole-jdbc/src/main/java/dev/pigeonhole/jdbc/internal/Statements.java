@@ -72,6 +72,11 @@ interface Statements {
     return guarded(session, insert, params -> {}, row -> new Added(row.getInt(1), row.getLong(2)));
   }
 
+  /** Whether a row that moves between two tables is seen in one of them by every statement. */
+  default boolean seesAllTablesAtOnce() {
+    return true;
+  }
+
   /** Runs a statement that looks rows up by key, protected against a stale plan if need be. */
   default <T> List<T> guarded(
       Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)

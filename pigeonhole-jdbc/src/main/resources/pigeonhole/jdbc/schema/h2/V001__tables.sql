@@ -186,6 +186,8 @@ CREATE TABLE IF NOT EXISTS {prefix}conflict (
   content_hash varbinary                   NOT NULL,
   headers      varbinary                   NOT NULL,
   content      blob,
+  ordering_key varchar,
+  occurred_at  timestamp(6) with time zone,
   CONSTRAINT {name}conflict_pk PRIMARY KEY (conflict_id),
   CONSTRAINT {name}conflict_copy UNIQUE (seq, content_hash)
 );

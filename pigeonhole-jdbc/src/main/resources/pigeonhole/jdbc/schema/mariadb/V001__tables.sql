@@ -186,6 +186,8 @@ CREATE TABLE IF NOT EXISTS {prefix}conflict (
   content_hash binary(16)      NOT NULL,
   headers      longblob        NOT NULL,
   content      longblob,
+  ordering_key varbinary(800),
+  occurred_at  datetime(6),
   PRIMARY KEY (conflict_id),
   CONSTRAINT {name}conflict_copy UNIQUE (seq, content_hash)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;

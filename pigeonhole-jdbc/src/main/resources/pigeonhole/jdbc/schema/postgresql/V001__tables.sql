@@ -197,6 +197,8 @@ CREATE TABLE IF NOT EXISTS {prefix}conflict (
   content_hash bytea            NOT NULL,
   headers      bytea            NOT NULL,
   content      bytea,
+  ordering_key text COLLATE "C",
+  occurred_at  timestamptz,
   CONSTRAINT {name}conflict_pk PRIMARY KEY (conflict_id),
   CONSTRAINT {name}conflict_copy UNIQUE (seq, content_hash)
 );
