@@ -62,7 +62,8 @@ class CrashPointTest {
               Map.entry("tx.work-done", 8),
               Map.entry("tx.before-commit", 8),
               Map.entry("tx.after-commit", 8),
-              Map.entry("retry.before-commit", 2)));
+              Map.entry("retry.before-commit", 2),
+              Map.entry("prune.before-commit", 2)));
 
   private static final String MIGRATION = "migrate.after-statement";
   private static final int KILLED = 137;

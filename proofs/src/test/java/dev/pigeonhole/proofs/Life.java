@@ -104,6 +104,8 @@ public final class Life {
             .deadAfter(Duration.ofMillis(400))
             // Dozens of lives end here, and none of them through a handler's fault.
             .maxCrashes(1_000)
+            // Not keepReceipts: what is sent again would rightly be new.
+            .keepPayload(Duration.ofSeconds(1))
             .build();
     if (crash.contains("declare-dead") && database.kind() == DatabaseKind.H2) {
       // H2 knows that only one process is there and buries its former lives when it starts; this
