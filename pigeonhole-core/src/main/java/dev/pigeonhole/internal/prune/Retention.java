@@ -13,8 +13,6 @@ import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.StoredMessage;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -77,14 +75,6 @@ public final class Retention implements Pruning {
             ofHandlers.values().stream())
         .flatMap(each -> each)
         .toList();
-  }
-
-  /** The shortest time after which a message may be gone, if any may. */
-  public Optional<Duration> shortestMemory() {
-    Collection<Duration> own = new ArrayList<>(ofTypes.values());
-    own.addAll(ofHandlers.values());
-    Optional.ofNullable(times.receipts()).ifPresent(own::add);
-    return own.stream().min(Duration::compareTo);
   }
 
   @Override
