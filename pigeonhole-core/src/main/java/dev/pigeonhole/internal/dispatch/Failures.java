@@ -8,6 +8,8 @@ import java.io.PrintWriter;
 import java.io.Writer;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +21,9 @@ public final class Failures {
   private static final int MESSAGE = 2_000;
   private static final int STACK = 8_000;
   private static final int LINE = 500;
+
+  private static final List<String> NOT_OWN =
+      List.of("java.", "javax.", "jdk.", "sun.", "com.sun.", "dev.pigeonhole.internal.");
 
   private Failures() {}
 
@@ -106,16 +111,21 @@ public final class Failures {
   }
 
   private static String fingerprint(Throwable thrown) {
-    StringBuilder place = new StringBuilder(thrown.getClass().getName());
-    StackTraceElement[] frames = frames(thrown);
-    for (int i = 0; i < Math.min(3, frames.length); i++) {
-      place
-          .append('\n')
-          .append(frames[i].getClassName())
-          .append('#')
-          .append(frames[i].getMethodName());
-    }
-    return String.format("%016x", Hashes.key(place.toString()));
+    String place =
+        Arrays.stream(frames(thrown))
+            .filter(Failures::own)
+            .findFirst()
+            .map(frame -> frame.getClassName() + "#" + frame.getMethodName())
+            .orElse("");
+    // Numbers of lambdas and generated classes differ from one build or run to the next.
+    String stable = (thrown.getClass().getName() + "\n" + place).replaceAll("[0-9]+", "");
+    return String.format("%016x", Hashes.key(stable));
+  }
+
+  /** Whether the frame is code of the application, or of a library that it has chosen. */
+  private static boolean own(StackTraceElement frame) {
+    String name = frame.getClassName();
+    return NOT_OWN.stream().noneMatch(name::startsWith);
   }
 
   private static StackTraceElement[] frames(Throwable thrown) {

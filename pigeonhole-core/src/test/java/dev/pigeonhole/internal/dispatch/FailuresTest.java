@@ -129,18 +129,40 @@ class FailuresTest {
 
   @Test
   void theSamePlaceHasTheSameFingerprintWhateverTheText() {
-    Failure first = of(thrown("a"));
-    Failure second = of(thrown("b"));
-    Failure elsewhere = of(new IllegalStateException("a"));
-    Failure otherType = of(new IllegalArgumentException("a"));
+    Failure first = of(thrown(new IllegalStateException("a"), "shop.Stock", "reserve"));
+    Failure second = of(thrown(new IllegalStateException("b"), "shop.Stock", "reserve"));
+    Failure elsewhere = of(thrown(new IllegalStateException("a"), "shop.Stock", "release"));
+    Failure otherType = of(thrown(new IllegalArgumentException("a"), "shop.Stock", "reserve"));
 
     assertThat(second.fingerprint()).isEqualTo(first.fingerprint()).matches("[0-9a-f]{16}");
     assertThat(elsewhere.fingerprint()).isNotEqualTo(first.fingerprint());
-    assertThat(otherType.fingerprint()).isNotEqualTo(elsewhere.fingerprint());
+    assertThat(otherType.fingerprint()).isNotEqualTo(first.fingerprint());
   }
 
-  private static Throwable thrown(String message) {
-    return new IllegalStateException(message);
+  @Test
+  void aFingerprintLooksAtTheFirstFrameOfTheApplicationWithoutItsNumbers() {
+    Exception one = thrown(new IllegalStateException(), "shop.Stock$$Lambda$17", "lambda$take$3");
+    Exception other = thrown(new IllegalStateException(), "shop.Stock$$Lambda$9", "lambda$take$4");
+    StackTraceElement[] frames = other.getStackTrace();
+    frames[0] = frame("java.util.Objects", "requireNonNull"); // it came by another way
+    other.setStackTrace(frames);
+
+    assertThat(of(other).fingerprint()).isEqualTo(of(one).fingerprint());
+  }
+
+  /** As if it had come out of this method, called by the engine. */
+  private static Exception thrown(Exception exception, String className, String method) {
+    exception.setStackTrace(
+        new StackTraceElement[] {
+          frame("java.util.Optional", "orElseThrow"),
+          frame(className, method),
+          frame("dev.pigeonhole.internal.dispatch.Runner", "run")
+        });
+    return exception;
+  }
+
+  private static StackTraceElement frame(String className, String method) {
+    return new StackTraceElement(className, method, "Some.java", 7);
   }
 
   @Test
