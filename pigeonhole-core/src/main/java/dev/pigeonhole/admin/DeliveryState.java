@@ -6,6 +6,8 @@ public enum DeliveryState {
   PENDING,
   /** Waits for a time: a retry, or a message that asked for it. */
   SCHEDULED,
+  /** Could run, if somebody had not paused its handler. */
+  PAUSED,
   /** Waits behind a poisoned delivery of its ordering key. */
   BLOCKED,
   /** Waits, pending or scheduled, because no living node knows its handler key. */

@@ -8,6 +8,7 @@ import java.util.Optional;
 /**
  * One delivery as an operator sees it.
  *
+ * @param type the message's logical type name
  * @param handler the exact handler key it was created under
  * @param failures attempts that failed
  * @param crashes lone runs that ended their process; other deaths accuse nobody
@@ -18,6 +19,7 @@ import java.util.Optional;
  */
 public record DeliveryView(
     MessageRef message,
+    String type,
     String handler,
     DeliveryState state,
     int failures,
@@ -26,4 +28,21 @@ public record DeliveryView(
     Instant receivedAt,
     Optional<Instant> due,
     Optional<Instant> ended,
-    Optional<Failure> lastFailure) {}
+    Optional<Failure> lastFailure) {
+
+  /** The same delivery, seen by somebody who knows more of its handler. */
+  public DeliveryView in(DeliveryState seen) {
+    return new DeliveryView(
+        message,
+        type,
+        handler,
+        seen,
+        failures,
+        crashes,
+        releases,
+        receivedAt,
+        due,
+        ended,
+        lastFailure);
+  }
+}

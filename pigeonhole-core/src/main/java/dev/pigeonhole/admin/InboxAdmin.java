@@ -14,8 +14,35 @@ public interface InboxAdmin {
   /** The same administration in somebody's name; changes are recorded under it. */
   InboxAdmin as(String actor);
 
-  /** Deliveries per handler key and state. */
+  /** Deliveries per handler key and state, each counted up to {@link Count#MOST}. */
   List<HandlerCounts> counts();
+
+  /**
+   * The same, each counted up to this instead. What it costs grows with it: ask for it by the hour
+   * and not by the second.
+   */
+  List<HandlerCounts> counts(int most);
+
+  /** How far behind each handler is. */
+  List<HandlerLag> lag();
+
+  /** All deliveries, to be narrowed down. */
+  DeliverySelection deliveries();
+
+  /** All messages, to be narrowed down. */
+  MessageSelection messages();
+
+  /** All that is known of one message. */
+  Optional<MessageDetail> message(String source, String id);
+
+  /** Nodes, the living and those that ended during the last day. */
+  List<NodeView> nodes();
+
+  /** Who works on the lanes of a handler. */
+  List<LaneView> lanes(String handler);
+
+  /** What was done by hand or by retention, newest first. */
+  List<AuditEntry> audit(int limit);
 
   /** The delivery of a message to a handler, by current or former key. */
   Optional<DeliveryView> find(String source, String id, String handler);
@@ -49,6 +76,27 @@ public interface InboxAdmin {
    * @return false if it was not poisoned any more
    */
   boolean discard(String source, String id, String handler, String reason);
+
+  /**
+   * Puts other content in the place of what a poisoned delivery carries, for this handler alone,
+   * and gives it a new life as {@link #retry} does. What came stays as it is, beside what was put
+   * in its place; {@link #message} shows both. The media type stays the same.
+   *
+   * @return false if it was not poisoned any more
+   * @throws dev.pigeonhole.InboxException if the content is larger than the inbox takes
+   */
+  boolean editAndRetry(String source, String id, String handler, byte[] content, String reason);
+
+  /**
+   * Delivers one message to a handler that has never had it, or has completed it; see {@link
+   * MessageSelection#replay}.
+   *
+   * @return false if there is no such message, or it is open or poisoned there
+   */
+  boolean replay(String source, String id, String handler, String reason);
+
+  /** What came of a change to many, by its name. */
+  Optional<ChangeResult> operation(String name);
 
   /** Second copies of known messages that were kept because their content differs, newest first. */
   List<ConflictView> conflicts(int limit);

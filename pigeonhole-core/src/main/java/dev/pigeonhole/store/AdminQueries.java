@@ -1,11 +1,15 @@
 package dev.pigeonhole.store;
 
+import dev.pigeonhole.admin.AuditEntry;
 import dev.pigeonhole.admin.ConflictView;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.HandlerCounts;
+import dev.pigeonhole.admin.HandlerLag;
+import dev.pigeonhole.admin.MessageView;
 import dev.pigeonhole.admin.Pause;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,8 +19,38 @@ import org.jspecify.annotations.Nullable;
  */
 public interface AdminQueries {
 
-  /** Open, poisoned and completed deliveries per handler key. */
-  List<HandlerCounts> counts();
+  /**
+   * Open, poisoned and completed deliveries per handler key, none counted further than this. What
+   * it costs is bounded, too: where there are very many receipts, only the newest are looked at.
+   */
+  List<HandlerCounts> counts(int most);
+
+  /** Since when the oldest delivery that could run has been ready, for each family. */
+  List<HandlerLag> lag();
+
+  /** Deliveries that the filter means, with their families. */
+  List<Listed<DeliveryView>> deliveries(DeliveryFilter filter, Slice slice);
+
+  /** How many there are, counted no further than this. */
+  long count(DeliveryFilter filter, int most);
+
+  /** What the newest poisoned deliveries that the filter means say of their failures. */
+  List<PoisonSample> failures(DeliveryFilter filter, int most);
+
+  /** Messages that the filter means. */
+  List<Listed<MessageView>> messages(MessageFilter filter, Slice slice);
+
+  /** How many there are, counted no further than this. */
+  long count(MessageFilter filter, int most);
+
+  /** All that is known of a message. */
+  Optional<MessageState> message(String source, String id);
+
+  /** What was done by hand or by retention, newest first. */
+  List<AuditEntry> audit(int limit);
+
+  /** Every cell. */
+  List<CellRow> cells();
 
   /** The delivery of this message to the handler family, in whatever state it is. */
   Optional<DeliveryView> find(String source, String id, int family);
@@ -30,6 +64,37 @@ public interface AdminQueries {
    * any more.
    */
   boolean retry(String source, String id, int family, String actor, String reason);
+
+  /**
+   * Retries one poisoned delivery as {@link #retry} does, with other content for its handler from
+   * now on. What came stays beside it.
+   */
+  boolean edit(
+      String source, String id, int family, EditedContent content, String actor, String reason);
+
+  /**
+   * Delivers one message to a handler: it has never had it, or has completed it. The version of the
+   * delivery is higher than any it can have had before.
+   */
+  AdminChange.Effect replay(
+      String source, String id, HandlerId handler, String actor, String reason);
+
+  /** Remembers a change to many before its first step; answers the one of this name if there is. */
+  Operation begin(Operation operation, String actor, String reason);
+
+  /** A change to many, by its name. */
+  Optional<Operation> operation(String name);
+
+  /**
+   * Takes one step of a change to many, in one commit with its audit rows and with how far it has
+   * come. If it has come further than that meanwhile, nothing is changed.
+   *
+   * @param operation as far as the caller knows
+   * @param chosen those that come next, in ascending order
+   * @param last whether there are no others behind them
+   * @return how far it has come
+   */
+  Operation step(Operation operation, AdminChange change, List<Place> chosen, boolean last);
 
   /** Second copies that were kept, newest first. */
   List<ConflictView> conflicts(int limit);
@@ -54,6 +119,9 @@ public interface AdminQueries {
 
   /** The opposite. False if it is not paused. */
   boolean resume(int family, int keyId, String actor, String reason);
+
+  /** What {@link Nodes#paused()} answers, for somebody who is not a node. */
+  Set<Integer> pausedFamilies();
 
   /** Whatever is paused, the longest paused first. */
   List<Pause> paused();

@@ -3,6 +3,7 @@ package dev.pigeonhole.store;
 import dev.pigeonhole.OnConflict;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -80,6 +81,7 @@ public record NewMessage(
         headers,
         contentHash,
         occurredAt,
-        receivedAt);
+        receivedAt,
+        Map.of());
   }
 }

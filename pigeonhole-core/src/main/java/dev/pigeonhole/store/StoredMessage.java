@@ -1,9 +1,14 @@
 package dev.pigeonhole.store;
 
 import java.time.Instant;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A message as it lies in the store; see {@link NewMessage} for the fields they share. */
+/**
+ * A message as it lies in the store; see {@link NewMessage} for the fields they share.
+ *
+ * @param edits handler family → what it gets in the place of the content
+ */
 public record StoredMessage(
     long seq,
     String source,
@@ -17,10 +22,27 @@ public record StoredMessage(
     byte[] headers,
     byte[] contentHash,
     @Nullable Instant occurredAt,
-    Instant receivedAt) {
+    Instant receivedAt,
+    Map<Integer, EditedContent> edits) {
 
   /** As it is after retention has dropped the content. */
   public StoredMessage withoutContent() {
+    return with(null, contentHash, Map.of());
+  }
+
+  /** As it is after an operator has edited it. */
+  public StoredMessage edited(Map<Integer, EditedContent> byHandler) {
+    return with(content, contentHash, Map.copyOf(byHandler));
+  }
+
+  /** As this handler gets it. */
+  public StoredMessage as(int handler) {
+    EditedContent edit = edits.get(handler);
+    return edit == null ? this : with(edit.content(), edit.contentHash(), Map.of());
+  }
+
+  private StoredMessage with(
+      byte @Nullable [] otherContent, byte[] otherHash, Map<Integer, EditedContent> otherEdits) {
     return new StoredMessage(
         seq,
         source,
@@ -29,11 +51,12 @@ public record StoredMessage(
         channel,
         transport,
         orderingKey,
-        null,
+        otherContent,
         contentType,
         headers,
-        contentHash,
+        otherHash,
         occurredAt,
-        receivedAt);
+        receivedAt,
+        otherEdits);
   }
 }

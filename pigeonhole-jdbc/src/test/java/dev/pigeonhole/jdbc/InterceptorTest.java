@@ -52,7 +52,7 @@ class InterceptorTest {
       Eventually.until(
           "a receipt",
           Duration.ofSeconds(30),
-          () -> inbox.admin().counts().get(0).completed() == 1);
+          () -> inbox.admin().counts().get(0).completed().value() == 1);
     }
 
     assertThat(attempts).hasValue(3);

@@ -8,6 +8,7 @@ import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
+import dev.pigeonhole.admin.Count;
 import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.StoreException;
@@ -227,7 +228,7 @@ class LoanTest {
             .build();
     inbox.accept("c", Message.of("m", "text"));
 
-    assertThat(inbox.admin().counts()).extracting(HandlerCounts::open).containsExactly(1L);
+    assertThat(inbox.admin().counts()).extracting(HandlerCounts::open).containsExactly(Count.of(1));
     assertThat(inbox.find("c", "m", "h")).isPresent();
     assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
   }

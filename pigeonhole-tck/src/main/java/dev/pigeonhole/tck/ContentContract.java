@@ -57,7 +57,8 @@ abstract class ContentContract extends StoreFixture {
                 message.headers(),
                 message.contentHash(),
                 message.occurredAt(),
-                clock.now()));
+                clock.now(),
+                Map.of()));
   }
 
   @Test

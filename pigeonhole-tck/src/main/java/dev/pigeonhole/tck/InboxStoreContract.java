@@ -117,6 +117,20 @@ public abstract class InboxStoreContract {
   }
 
   @Nested
+  class Listing extends ListContract {
+    Listing() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
+  class Changing extends ChangeContract {
+    Changing() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
   class Forgetting extends PruneContract {
     Forgetting() {
       super(InboxStoreContract.this);

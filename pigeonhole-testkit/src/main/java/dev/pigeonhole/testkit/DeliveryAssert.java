@@ -29,6 +29,11 @@ public final class DeliveryAssert extends AbstractAssert<DeliveryAssert, @Nullab
     return is(DeliveryState.PENDING);
   }
 
+  /** Could run, if somebody had not paused its handler. */
+  public DeliveryAssert isPaused() {
+    return is(DeliveryState.PAUSED);
+  }
+
   /** Waits for a time. */
   public DeliveryAssert isScheduled() {
     return is(DeliveryState.SCHEDULED);

@@ -48,6 +48,7 @@ final class MemoryAcceptor implements Acceptor {
     if (known == null) {
       return store(message);
     }
+    known.repeated(tables.now());
     if (message.onConflict() != OnConflict.REPEAT && !known.sameContent(message)) {
       if (message.onConflict() == OnConflict.KEEP && !kept(known, message)) {
         tables.conflicts.add(

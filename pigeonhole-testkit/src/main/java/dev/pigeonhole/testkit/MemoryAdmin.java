@@ -1,24 +1,51 @@
 package dev.pigeonhole.testkit;
 
 import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.admin.AuditEntry;
 import dev.pigeonhole.admin.ConflictView;
+import dev.pigeonhole.admin.Content;
+import dev.pigeonhole.admin.Count;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.HandlerCounts;
+import dev.pigeonhole.admin.HandlerLag;
+import dev.pigeonhole.admin.MessageDetail;
+import dev.pigeonhole.admin.MessageView;
 import dev.pigeonhole.admin.Pause;
+import dev.pigeonhole.store.AdminChange;
+import dev.pigeonhole.store.AdminChange.Action;
+import dev.pigeonhole.store.AdminChange.Effect;
 import dev.pigeonhole.store.AdminQueries;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.CellRow;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DeliveryFilter;
+import dev.pigeonhole.store.EditedContent;
 import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.Listed;
+import dev.pigeonhole.store.MessageFilter;
+import dev.pigeonhole.store.MessageState;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.NodeRow;
+import dev.pigeonhole.store.Operation;
+import dev.pigeonhole.store.Place;
+import dev.pigeonhole.store.PoisonSample;
 import dev.pigeonhole.store.SecondCopy;
+import dev.pigeonhole.store.Slice;
+import dev.pigeonhole.store.StoredMessage;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
-import java.util.function.Consumer;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -30,35 +57,74 @@ final class MemoryAdmin implements AdminQueries {
           .reversed();
 
   private final Tables tables;
+  private final MemoryLists lists;
 
   MemoryAdmin(Tables tables) {
     this.tables = tables;
+    this.lists = new MemoryLists(tables, this);
   }
 
   @Override
-  public List<HandlerCounts> counts() {
+  public List<HandlerCounts> counts(int most) {
     return tables.commit(
         () -> {
           Collection<OpenRow> open = open();
-          return tables.handlers.all().stream().map(handler -> count(handler, open)).toList();
+          return tables.handlers.all().stream().map(handler -> count(handler, open, most)).toList();
         });
   }
 
-  private HandlerCounts count(HandlerId handler, Collection<OpenRow> open) {
+  private HandlerCounts count(HandlerId handler, Collection<OpenRow> open, int most) {
     int keyId = handler.keyId();
     Instant now = tables.now();
     return new HandlerCounts(
         handler.key(),
-        count(open, keyId, row -> state(row, now) == DeliveryState.PENDING),
-        count(open, keyId, row -> state(row, now) == DeliveryState.SCHEDULED),
-        0,
-        count(open, keyId, OpenRow::blocked),
-        tables.receipts.values().stream().filter(row -> row.delivery().keyId() == keyId).count(),
-        tables.poison.values().stream().filter(row -> row.delivery().keyId() == keyId).count());
+        Count.upTo(most, count(open, keyId, row -> state(row, now) == DeliveryState.PENDING)),
+        Count.upTo(most, count(open, keyId, row -> state(row, now) == DeliveryState.SCHEDULED)),
+        Count.of(0),
+        Count.of(0),
+        Count.upTo(most, count(open, keyId, OpenRow::blocked)),
+        Count.upTo(
+            most,
+            tables.receipts.values().stream()
+                .filter(row -> row.delivery().keyId() == keyId)
+                .count()),
+        Count.upTo(
+            most,
+            tables.poison.values().stream()
+                .filter(row -> row.delivery().keyId() == keyId)
+                .count()));
   }
 
   private static long count(Collection<OpenRow> rows, int keyId, Predicate<OpenRow> which) {
     return rows.stream().filter(row -> row.delivery().keyId() == keyId).filter(which).count();
+  }
+
+  @Override
+  public List<HandlerLag> lag() {
+    return tables.commit(
+        () -> {
+          Instant now = tables.now();
+          Map<Integer, HandlerId> newest = new TreeMap<>();
+          tables.handlers.all().forEach(each -> newest.put(each.family(), each));
+          Map<Integer, Instant> oldest = new HashMap<>();
+          for (OpenRow row : open()) {
+            if (state(row, now) == DeliveryState.PENDING) {
+              Instant due = row.due();
+              Instant since = due == null ? message(row.delivery()).receivedAt() : due;
+              oldest.merge(row.delivery().cell().handler(), since, (x, y) -> x.isBefore(y) ? x : y);
+            }
+          }
+          return newest.values().stream()
+              .map(
+                  each -> {
+                    Instant since = oldest.get(each.family());
+                    return new HandlerLag(
+                        each.key(),
+                        Optional.ofNullable(since),
+                        since == null ? Duration.ZERO : Duration.between(since, now));
+                  })
+              .toList();
+        });
   }
 
   @Override
@@ -74,7 +140,8 @@ final class MemoryAdmin implements AdminQueries {
         });
   }
 
-  private Optional<DeliveryView> find(MessageRow message, int family) {
+  /** The delivery of this message to exactly this family. */
+  Optional<DeliveryView> find(MessageRow message, int family) {
     OpenRow open = tables.find(message, family);
     if (open != null) {
       DeliveryState state = state(open, tables.now());
@@ -107,57 +174,175 @@ final class MemoryAdmin implements AdminQueries {
                             || tables.handlers.same(row.delivery().cell().handler(), family))
                 .sorted(NEWEST_FIRST)
                 .limit(limit)
-                .map(row -> view(message(row), row))
+                .map(row -> view(message(row.delivery()), row))
                 .toList());
   }
 
   @Override
   public boolean retry(String source, String id, int family, String actor, String reason) {
-    return change(source, id, family, "retry", actor, reason, this::reopen);
+    return change(source, id, family, new AdminChange(Action.RETRY, null, actor, reason));
   }
 
   @Override
   public boolean end(
       String source, String id, int family, boolean discarded, String actor, String reason) {
-    return change(
-        source,
-        id,
-        family,
-        discarded ? "discard" : "complete",
-        actor,
-        reason,
-        was ->
-            tables.receipts.put(
-                Tables.RowKey.of(was), new Tables.ReceiptRow(was, tables.now(), discarded)));
+    Action action = discarded ? Action.DISCARD : Action.COMPLETE;
+    return change(source, id, family, new AdminChange(action, null, actor, reason));
   }
 
-  private boolean change(
-      String source,
-      String id,
-      int family,
-      String action,
-      String actor,
-      String reason,
-      Consumer<Delivery> successor) {
+  private boolean change(String source, String id, int family, AdminChange change) {
     return tables.commit(
         () -> {
           MessageRow message = tables.byIdentity.get(new MessageRef(source, id));
-          if (message == null) {
+          return message != null && change(message, family, change);
+        });
+  }
+
+  private boolean change(MessageRow message, int family, AdminChange change) {
+    Tables.PoisonRow poison = poison(message, family);
+    if (poison == null) {
+      return false;
+    }
+    Delivery was = poison.delivery();
+    tables.poison.remove(Tables.RowKey.of(was));
+    if (change.action() == Action.RETRY) {
+      reopen(was);
+    } else {
+      boolean discarded = change.action() == Action.DISCARD;
+      tables.receipts.put(
+          Tables.RowKey.of(was), new Tables.ReceiptRow(was, tables.now(), discarded));
+    }
+    release(was);
+    audit(change, message, key(was));
+    return true;
+  }
+
+  private Tables.@Nullable PoisonRow poison(MessageRow message, int family) {
+    return tables.handlers.kin(family).stream()
+        .map(each -> tables.poison.get(new Tables.RowKey(message.seq(), each)))
+        .filter(Objects::nonNull)
+        .findFirst()
+        .orElse(null);
+  }
+
+  private void audit(AdminChange change, MessageRow message, String key) {
+    tables.audit(
+        change.action().name().toLowerCase(Locale.ROOT),
+        message.ref(),
+        key,
+        change.actor(),
+        change.reason());
+  }
+
+  @Override
+  public boolean edit(
+      String source, String id, int family, EditedContent content, String actor, String reason) {
+    return tables.commit(
+        () -> {
+          MessageRow message = tables.byIdentity.get(new MessageRef(source, id));
+          Tables.PoisonRow poison = message == null ? null : poison(message, family);
+          if (message == null || poison == null) {
             return false;
           }
-          for (int each : tables.handlers.kin(family)) {
-            Tables.PoisonRow poison = tables.poison.remove(new Tables.RowKey(message.seq(), each));
-            if (poison != null) {
-              successor.accept(poison.delivery());
-              release(poison.delivery());
-              tables.audit.add(
-                  new Tables.AuditRow(
-                      action, message.ref(), key(poison.delivery()), actor, reason));
-              return true;
-            }
-          }
-          return false;
+          message.edit(
+              poison.delivery().cell().handler(),
+              new MessageRow.Edit(content, tables.now(), actor, reason));
+          return change(message, family, new AdminChange(Action.RETRY, null, actor, reason));
         });
+  }
+
+  @Override
+  public Effect replay(String source, String id, HandlerId handler, String actor, String reason) {
+    return tables.commit(
+        () -> {
+          MessageRow message = tables.byIdentity.get(new MessageRef(source, id));
+          return message == null
+              ? Effect.GONE
+              : replay(message, new AdminChange(Action.REPLAY, handler, actor, reason), handler);
+        });
+  }
+
+  private Effect replay(MessageRow message, AdminChange change, HandlerId handler) {
+    if (message.dropped()) {
+      return Effect.NO_CONTENT;
+    }
+    for (int each : tables.handlers.kin(handler.family())) {
+      if (tables.find(message, each) != null) {
+        return Effect.OPEN;
+      }
+      if (tables.poison.containsKey(new Tables.RowKey(message.seq(), each))) {
+        return Effect.POISONED;
+      }
+    }
+    for (int each : tables.handlers.kin(handler.family())) {
+      tables.receipts.remove(new Tables.RowKey(message.seq(), each));
+      message.families().remove(each);
+    }
+    Cell cell = new Cell(message.lane(), handler.family());
+    Delivery delivery =
+        new Delivery(
+            cell,
+            message.seq(),
+            message.nextLife(),
+            handler.keyId(),
+            0,
+            0,
+            0,
+            message.keyHash(),
+            0,
+            true);
+    message.families().add(handler.family());
+    tables.open(cell).put(OpenRow.due(delivery, tables.now()));
+    audit(change, message, handler.key());
+    return Effect.CHANGED;
+  }
+
+  @Override
+  public Operation begin(Operation operation, String actor, String reason) {
+    return tables.commit(
+        () -> tables.operations.computeIfAbsent(operation.name(), any -> operation));
+  }
+
+  @Override
+  public Optional<Operation> operation(String name) {
+    return tables.commit(() -> Optional.ofNullable(tables.operations.get(name)));
+  }
+
+  @Override
+  public Operation step(Operation known, AdminChange change, List<Place> chosen, boolean last) {
+    return tables.commit(
+        () -> {
+          Operation operation = tables.operations.get(known.name());
+          if (operation == null || operation.finished() || !operation.at().equals(known.at())) {
+            return operation == null ? known : operation;
+          }
+          List<Effect> effects = chosen.stream().map(each -> apply(each, change)).toList();
+          Place reached = chosen.isEmpty() ? operation.at() : chosen.get(chosen.size() - 1);
+          Operation after = operation.after(reached, effects, last);
+          tables.operations.put(after.name(), after);
+          return after;
+        });
+  }
+
+  private Effect apply(Place place, AdminChange change) {
+    MessageRow message = tables.messages.get(place.seq());
+    if (message == null) {
+      return change.target() == null && change.action() != Action.PURGE
+          ? Effect.NOT_POISONED
+          : Effect.GONE;
+    }
+    HandlerId target = change.target();
+    if (change.action() == Action.REPLAY && target != null) {
+      return replay(message, change, target);
+    }
+    if (change.action() == Action.PURGE) {
+      Effect effect = tables.pruning.purge(place.seq());
+      if (effect == Effect.CHANGED) {
+        audit(change, message, "");
+      }
+      return effect;
+    }
+    return change(message, place.handler(), change) ? Effect.CHANGED : Effect.NOT_POISONED;
   }
 
   /** A new life for the delivery. */
@@ -241,8 +426,7 @@ final class MemoryAdmin implements AdminQueries {
             return false;
           }
           tables.conflicts.removeIf(row -> row.id() == conflict);
-          tables.audit.add(
-              new Tables.AuditRow(action, copy.get().view().message(), "", actor, reason));
+          tables.audit(action, copy.get().view().message(), "", actor, reason);
           return true;
         });
   }
@@ -257,7 +441,7 @@ final class MemoryAdmin implements AdminQueries {
           }
           Pause pause = new Pause(key(keyId), tables.now(), actor, reason);
           kin.forEach(each -> tables.pauses.put(each, pause));
-          tables.audit.add(new Tables.AuditRow("pause", null, key(keyId), actor, reason));
+          tables.audit("pause", null, key(keyId), actor, reason);
           return true;
         });
   }
@@ -268,10 +452,15 @@ final class MemoryAdmin implements AdminQueries {
         () -> {
           boolean resumed = tables.pauses.keySet().removeAll(tables.handlers.kin(family));
           if (resumed) {
-            tables.audit.add(new Tables.AuditRow("resume", null, key(keyId), actor, reason));
+            tables.audit("resume", null, key(keyId), actor, reason);
           }
           return resumed;
         });
+  }
+
+  @Override
+  public Set<Integer> pausedFamilies() {
+    return tables.commit(() -> Set.copyOf(tables.pauses.keySet()));
   }
 
   @Override
@@ -287,6 +476,97 @@ final class MemoryAdmin implements AdminQueries {
   @Override
   public long open(int keyId) {
     return tables.commit(() -> count(open(), keyId, row -> true));
+  }
+
+  @Override
+  public List<AuditEntry> audit(int limit) {
+    return tables.commit(
+        () -> {
+          List<AuditEntry> entries = new ArrayList<>();
+          for (int i = tables.audit.size(); i > 0 && entries.size() < limit; i--) {
+            Tables.AuditRow row = tables.audit.get(i - 1);
+            String handler = row.key().isEmpty() ? "" : "handler '" + row.key() + "'";
+            MessageRef message = row.message();
+            String subject =
+                message == null
+                    ? handler
+                    : handler.isEmpty() ? message.toString() : message + " for " + handler;
+            entries.add(
+                new AuditEntry(i, row.at(), row.actor(), row.action(), row.reason(), subject));
+          }
+          return entries;
+        });
+  }
+
+  @Override
+  public List<CellRow> cells() {
+    return tables.commit(() -> List.copyOf(tables.ownership.cells.values()));
+  }
+
+  @Override
+  public List<Listed<DeliveryView>> deliveries(DeliveryFilter filter, Slice slice) {
+    return tables.commit(() -> lists.deliveries(filter, slice));
+  }
+
+  @Override
+  public long count(DeliveryFilter filter, int most) {
+    return tables.commit(() -> lists.count(filter, most));
+  }
+
+  @Override
+  public List<PoisonSample> failures(DeliveryFilter filter, int most) {
+    return tables.commit(() -> lists.failures(filter, most));
+  }
+
+  @Override
+  public List<Listed<MessageView>> messages(MessageFilter filter, Slice slice) {
+    return tables.commit(() -> lists.messages(filter, slice));
+  }
+
+  @Override
+  public long count(MessageFilter filter, int most) {
+    return tables.commit(() -> lists.count(filter, most));
+  }
+
+  @Override
+  public Optional<MessageState> message(String source, String id) {
+    return tables.commit(
+        () ->
+            Optional.ofNullable(tables.byIdentity.get(new MessageRef(source, id)))
+                .map(this::message));
+  }
+
+  private MessageState message(MessageRow row) {
+    StoredMessage stored = row.stored();
+    List<MessageDetail.Delivery> deliveries =
+        row.families().stream()
+            .sorted()
+            .flatMap(family -> find(row, family).stream().map(view -> delivery(row, family, view)))
+            .toList();
+    return new MessageState(
+        row.view(),
+        stored,
+        row.lane(),
+        deliveries,
+        tables.conflicts.stream()
+            .filter(copy -> copy.seq() == row.seq())
+            .sorted(Comparator.comparing(Tables.ConflictRow::id).reversed())
+            .map(MemoryAdmin::view)
+            .toList());
+  }
+
+  private MessageDetail.Delivery delivery(MessageRow row, int family, DeliveryView view) {
+    return new MessageDetail.Delivery(
+        view,
+        tables.failures(new Tables.RowKey(row.seq(), family)),
+        Optional.ofNullable(row.edit(family))
+            .map(
+                edit ->
+                    new MessageDetail.Edit(
+                        new Content(edit.content().content(), row.stored().contentType()),
+                        edit.at(),
+                        edit.by(),
+                        edit.reason())));
   }
 
   @Override
@@ -324,6 +604,7 @@ final class MemoryAdmin implements AdminQueries {
       @Nullable Instant ended) {
     return new DeliveryView(
         message.ref(),
+        message.view().type(),
         key(delivery),
         state,
         delivery.failures(),
@@ -343,10 +624,10 @@ final class MemoryAdmin implements AdminQueries {
     return tables.handlers.keyOf(keyId);
   }
 
-  private MessageRow message(Tables.PoisonRow poison) {
-    MessageRow row = tables.messages.get(poison.delivery().seq());
+  private MessageRow message(Delivery delivery) {
+    MessageRow row = tables.messages.get(delivery.seq());
     if (row == null) {
-      throw new IllegalStateException("No message for " + poison);
+      throw new IllegalStateException("No message for " + delivery);
     }
     return row;
   }

@@ -1,5 +1,6 @@
 package dev.pigeonhole.testkit;
 
+import dev.pigeonhole.store.AdminChange.Effect;
 import dev.pigeonhole.store.CrashPoints;
 import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.Pruning.Fate;
@@ -59,8 +60,35 @@ final class MemoryPruning {
   }
 
   private boolean open(MessageRow row) {
-    return row.families().stream().anyMatch(family -> tables.find(row, family) != null)
-        || tables.conflicts.stream().anyMatch(copy -> copy.seq() == row.seq());
+    return hasOpen(row) || hasConflicts(row);
+  }
+
+  private boolean hasOpen(MessageRow row) {
+    return row.families().stream().anyMatch(family -> tables.find(row, family) != null);
+  }
+
+  private boolean hasConflicts(MessageRow row) {
+    return tables.conflicts.stream().anyMatch(copy -> copy.seq() == row.seq());
+  }
+
+  /** Deletes one message because an operator says so, unless something stands in the way. */
+  Effect purge(long seq) {
+    MessageRow row = tables.messages.get(seq);
+    if (row == null) {
+      return Effect.GONE;
+    }
+    if (hasOpen(row)) {
+      return Effect.OPEN;
+    }
+    if (row.families().stream()
+        .anyMatch(family -> tables.poison.containsKey(new Tables.RowKey(seq, family)))) {
+      return Effect.POISONED;
+    }
+    if (hasConflicts(row)) {
+      return Effect.CONFLICTS;
+    }
+    delete(row);
+    return Effect.CHANGED;
   }
 
   private Pruning.Finished finished(MessageRow row, Instant now) {
@@ -86,13 +114,12 @@ final class MemoryPruning {
       Tables.RowKey key = new Tables.RowKey(row.seq(), family);
       Tables.PoisonRow poison = tables.poison.remove(key);
       if (poison != null) {
-        tables.audit.add(
-            new Tables.AuditRow(
-                "delete",
-                row.ref(),
-                tables.handlers.keyOf(poison.delivery().keyId()),
-                "retention",
-                "keepPoisoned"));
+        tables.audit(
+            "delete",
+            row.ref(),
+            tables.handlers.keyOf(poison.delivery().keyId()),
+            "retention",
+            "keepPoisoned");
       }
       tables.receipts.remove(key);
       tables.forgetFailures(key);

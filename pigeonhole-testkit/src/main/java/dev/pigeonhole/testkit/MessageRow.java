@@ -1,23 +1,37 @@
 package dev.pigeonhole.testkit;
 
 import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.admin.MessageView;
+import dev.pigeonhole.store.EditedContent;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.StoredMessage;
 import java.time.Instant;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A stored message. Byte arrays are copied on the way in and on the way out. */
 final class MessageRow {
+  private static final int VERSIONS_PER_LIFE = 1 << 20;
+
   private final long seq;
   private final NewMessage message;
+  private final Map<Integer, Edit> edits = new HashMap<>();
   private boolean dropped;
+  private int repeats;
+  private int lives;
+  private @Nullable Instant lastRepeatAt;
   private final Instant receivedAt;
 
   /** The families that have this message in whatever state: the gate. */
   private final Set<Integer> families = new LinkedHashSet<>();
+
+  /** What an operator has put in the place of the content, for one handler. */
+  record Edit(EditedContent content, Instant at, String by, String reason) {}
 
   MessageRow(long seq, NewMessage message, Instant receivedAt) {
     this.seq = seq;
@@ -59,11 +73,57 @@ final class MessageRow {
 
   void dropContent() {
     dropped = true;
+    edits.clear();
+  }
+
+  boolean dropped() {
+    return dropped;
+  }
+
+  /** Counts a repeat, at most once a second so that a flood of them stays cheap. */
+  void repeated(Instant now) {
+    Instant last = lastRepeatAt;
+    if (last == null || last.plusSeconds(1).isBefore(now)) {
+      repeats++;
+      lastRepeatAt = now;
+    }
+  }
+
+  /** The lowest version of another life: no delivery can have had it before. */
+  int nextLife() {
+    return ++lives * VERSIONS_PER_LIFE;
+  }
+
+  void edit(int handler, Edit edit) {
+    edits.put(handler, edit);
+  }
+
+  @Nullable Edit edit(int handler) {
+    return edits.get(handler);
   }
 
   StoredMessage stored() {
     StoredMessage stored = copy(message).stored(seq, receivedAt);
-    return dropped ? stored.withoutContent() : stored;
+    if (dropped) {
+      return stored.withoutContent();
+    }
+    Map<Integer, EditedContent> contents = new HashMap<>();
+    edits.forEach((handler, edit) -> contents.put(handler, edit.content()));
+    return stored.edited(contents);
+  }
+
+  MessageView view() {
+    byte[] content = dropped ? null : message.content();
+    return new MessageView(
+        ref(),
+        message.type(),
+        message.channel(),
+        message.transport(),
+        Optional.ofNullable(message.orderingKey()),
+        Optional.ofNullable(content).map(bytes -> (long) bytes.length),
+        receivedAt,
+        repeats,
+        Optional.ofNullable(lastRepeatAt));
   }
 
   /** The message with arrays of its own. */

@@ -6,6 +6,7 @@ import dev.pigeonhole.admin.Pause;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.Operation;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
@@ -41,6 +42,9 @@ final class Tables {
   final List<ConflictRow> conflicts = new ArrayList<>();
   final List<AuditRow> audit = new ArrayList<>();
 
+  /** Changes to many, by name. */
+  final Map<String, Operation> operations = new HashMap<>();
+
   /** Handler family → who paused it, and why. */
   final Map<Integer, Pause> pauses = new LinkedHashMap<>();
 
@@ -69,7 +73,16 @@ final class Tables {
 
   /** What an operator did. */
   record AuditRow(
-      String action, @Nullable MessageRef message, String key, String actor, String reason) {}
+      Instant at,
+      String action,
+      @Nullable MessageRef message,
+      String key,
+      String actor,
+      String reason) {}
+
+  void audit(String action, @Nullable MessageRef message, String key, String actor, String reason) {
+    audit.add(new AuditRow(now(), action, message, key, actor, reason));
+  }
 
   <T> T commit(Supplier<T> work) {
     lock.lock();
@@ -147,6 +160,16 @@ final class Tables {
 
   void forgetFailures(RowKey key) {
     failures.remove(key);
+  }
+
+  /** The newest first. */
+  List<Failure> failures(RowKey key) {
+    List<Failure> newestFirst = new ArrayList<>();
+    failures
+        .getOrDefault(key, new ArrayDeque<>())
+        .descendingIterator()
+        .forEachRemaining(newestFirst::add);
+    return newestFirst;
   }
 
   Optional<Failure> lastFailure(RowKey key) {

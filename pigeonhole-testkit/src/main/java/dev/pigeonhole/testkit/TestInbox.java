@@ -255,7 +255,7 @@ public final class TestInbox implements AutoCloseable {
 
   /** How many deliveries are neither completed nor poisoned. */
   public long open() {
-    return inbox().admin().counts().stream().mapToLong(HandlerCounts::open).sum();
+    return inbox().admin().counts().stream().mapToLong(it -> it.open().value()).sum();
   }
 
   private List<String> handlers() {

@@ -571,7 +571,8 @@ class HandlerBehaviourTest {
                   was.headers(),
                   was.contentHash(),
                   was.occurredAt(),
-                  was.receivedAt()));
+                  was.receivedAt(),
+                  java.util.Map.of()));
         });
     Channel channel =
         Channel.named("c").on(String.class).handle("h", text -> calls.incrementAndGet()).build();

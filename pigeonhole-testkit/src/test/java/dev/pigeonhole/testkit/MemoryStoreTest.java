@@ -84,7 +84,7 @@ class MemoryStoreTest {
     assertThat(store.tables().audit)
         .containsExactly(
             new Tables.AuditRow(
-                "retry", new MessageRef("shop", "m"), handler.key(), "ada", "fixed"));
+                clock.now(), "retry", new MessageRef("shop", "m"), handler.key(), "ada", "fixed"));
   }
 
   @Test

@@ -181,6 +181,6 @@ class OddMessageBehaviourTest {
     assertThat(handled).containsExactlyInAnyOrder("first", "second");
     assertThat(store.tables().audit)
         .extracting(Tables.AuditRow::action)
-        .containsExactly("dismiss", "accept as m-2");
+        .containsExactly("dismiss", "accept");
   }
 }

@@ -78,7 +78,7 @@ class PauseBehaviourTest {
     inbox.receive("m", "x");
     inbox.drain();
     assertThat(handled).containsExactly("stock x");
-    assertThat(inbox).delivery("m", "mail").isPending().hasFailedTimes(0);
+    assertThat(inbox).delivery("m", "mail").isPaused().hasFailedTimes(0);
     assertThat(admin(inbox).paused())
         .singleElement()
         .extracting(Pause::handler, Pause::by, Pause::reason)

@@ -127,7 +127,7 @@ class RunningBehaviourTest {
     for (int i = 0; i < 200; i++) {
       inbox.await("m" + i, "free", DeliveryState.COMPLETED);
     }
-    assertThat(inbox.inbox().admin().counts().get(0).completed()).isZero();
+    assertThat(inbox.inbox().admin().counts().get(0).completed().value()).isZero();
     gate.open();
     inbox.awaitDrained();
   }

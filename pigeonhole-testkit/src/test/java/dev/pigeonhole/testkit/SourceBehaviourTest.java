@@ -141,7 +141,7 @@ class SourceBehaviourTest {
 
     assertThat(tap.pour("m", 3)).hasOnlyElementsOfType(Acceptance.Accepted.class);
     assertThat(tap.pour("m", 3)).hasOnlyElementsOfType(Acceptance.Repeat.class);
-    await("3 completed by h", () -> counts(inbox, "h").completed() == 3);
+    await("3 completed by h", () -> counts(inbox, "h").completed().value() == 3);
     assertThat(handled).hasValue(3);
 
     running.close();
@@ -173,7 +173,7 @@ class SourceBehaviourTest {
     closing.join();
 
     assertThat(stoppedFirst).isTrue();
-    assertThat(counts(inbox, "h").completed()).isEqualTo(1);
+    assertThat(counts(inbox, "h").completed().value()).isEqualTo(1);
   }
 
   @Test
@@ -198,7 +198,9 @@ class SourceBehaviourTest {
     await("news that sources go on", () -> events.heard(InboxEvent.SourcesResumed.class));
     await(
         "80 completed by h and by i",
-        () -> counts(inbox, "h").completed() == 80 && counts(inbox, "i").completed() == 80);
+        () ->
+            counts(inbox, "h").completed().value() == 80
+                && counts(inbox, "i").completed().value() == 80);
     assertThat(tap.told).containsExactly("start", "pause", "resume");
     assertThat(events.of(InboxEvent.SourcesResumed.class)).hasSize(1);
   }
@@ -214,21 +216,21 @@ class SourceBehaviourTest {
     Inbox inbox = start(builder(channel, tap).maxBacklog(100).maxHandlerBacklog(50));
     tap.pour("m", 200);
     await("news of a handler that is behind", () -> events.heard(InboxEvent.HandlerBehind.class));
-    await("200 completed by quick", () -> counts(inbox, "quick").completed() == 200);
+    await("200 completed by quick", () -> counts(inbox, "quick").completed().value() == 200);
     tap.pour("n", 200);
-    await("400 completed by quick", () -> counts(inbox, "quick").completed() == 400);
+    await("400 completed by quick", () -> counts(inbox, "quick").completed().value() == 400);
 
     assertThat(events.of(InboxEvent.HandlerBehind.class))
         .extracting(InboxEvent.HandlerBehind::handler)
         .contains("stuck");
-    assertThat(counts(inbox, "stuck").completed()).isZero();
+    assertThat(counts(inbox, "stuck").completed().value()).isZero();
     gate.open();
     await(
         "news that it has caught up",
         () ->
             events.of(InboxEvent.HandlerCaughtUp.class).stream()
                 .anyMatch(it -> it.handler().equals("stuck")));
-    await("400 completed by stuck", () -> counts(inbox, "stuck").completed() == 400);
+    await("400 completed by stuck", () -> counts(inbox, "stuck").completed().value() == 400);
   }
 
   @Test
@@ -359,11 +361,11 @@ class SourceBehaviourTest {
     builder(old).build().accept("c", Message.of("m", "x"));
     Channel present = Channel.named("c").on(String.class).handle("kept", text -> {}).build();
     Inbox inbox = start(builder(present));
-    await("1 completed by kept", () -> counts(inbox, "kept").completed() == 1);
+    await("1 completed by kept", () -> counts(inbox, "kept").completed().value() == 1);
 
-    assertThat(counts(inbox, "gone").held()).isEqualTo(1);
-    assertThat(counts(inbox, "gone").pending()).isZero();
-    assertThat(counts(inbox, "gone").open()).isEqualTo(1);
-    assertThat(counts(inbox, "kept").held()).isZero();
+    assertThat(counts(inbox, "gone").held().value()).isEqualTo(1);
+    assertThat(counts(inbox, "gone").pending().value()).isZero();
+    assertThat(counts(inbox, "gone").open().value()).isEqualTo(1);
+    assertThat(counts(inbox, "kept").held().value()).isZero();
   }
 }

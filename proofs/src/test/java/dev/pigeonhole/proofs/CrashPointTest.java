@@ -63,6 +63,7 @@ class CrashPointTest {
               Map.entry("tx.before-commit", 8),
               Map.entry("tx.after-commit", 8),
               Map.entry("retry.before-commit", 2),
+              Map.entry("operation.before-commit", 2),
               Map.entry("prune.before-commit", 2)));
 
   private static final String MIGRATION = "migrate.after-statement";

@@ -144,7 +144,11 @@ public final class Life {
         inbox
             .admin()
             .as("proof")
-            .retry(poisoned.message().source(), poisoned.message().id(), "stubborn", "again");
+            .deliveries()
+            .handler("stubborn")
+            .id(poisoned.message().id())
+            .retry("again")
+            .run();
       }
       TimeUnit.MILLISECONDS.sleep(100);
     }

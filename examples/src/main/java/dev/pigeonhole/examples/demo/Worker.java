@@ -104,14 +104,14 @@ public final class Worker {
   private String status() {
     Status sum = new Status(0, 0, 0, 0);
     try {
-      for (HandlerCounts counts : inbox.admin().counts()) {
+      for (HandlerCounts counts : inbox.admin().counts(Integer.MAX_VALUE)) {
         sum =
             sum.plus(
                 new Status(
-                    counts.completed(),
-                    counts.poisoned(),
-                    counts.blocked(),
-                    counts.pending() + counts.scheduled()));
+                    counts.completed().value(),
+                    counts.poisoned().value(),
+                    counts.blocked().value(),
+                    counts.pending().plus(counts.scheduled()).value()));
       }
       return sum.toLine();
     } catch (StoreException e) {

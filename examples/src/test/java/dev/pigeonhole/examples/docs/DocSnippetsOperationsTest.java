@@ -1,5 +1,6 @@
 package dev.pigeonhole.examples.docs;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.Channel;
@@ -7,17 +8,27 @@ import dev.pigeonhole.Failure;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.admin.BulkChange;
+import dev.pigeonhole.admin.ChangePreview;
+import dev.pigeonhole.admin.ChangeResult;
 import dev.pigeonhole.admin.ConflictView;
+import dev.pigeonhole.admin.DeliverySelection;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
+import dev.pigeonhole.admin.FailureGroup;
 import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.admin.InboxAdmin;
+import dev.pigeonhole.admin.MessageDetail;
+import dev.pigeonhole.admin.Page;
 import dev.pigeonhole.admin.Pause;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.event.InboxListener;
 import dev.pigeonhole.examples.docs.Shop.Mailer;
 import dev.pigeonhole.examples.docs.Shop.OrderPlaced;
+import dev.pigeonhole.testkit.MemoryStore;
+import dev.pigeonhole.testkit.TestClock;
 import dev.pigeonhole.testkit.TestInbox;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -69,7 +80,7 @@ class DocSnippetsOperationsTest {
     // snippet:counts
     for (HandlerCounts counts : inbox.admin().counts()) {
       seen.add(
-          "%s: %d open, %d poisoned".formatted(counts.handler(), counts.open(), counts.poisoned()));
+          "%s: %s open, %s poisoned".formatted(counts.handler(), counts.open(), counts.poisoned()));
     }
     // end
     assertThat(seen).contains("send-receipt: 0 open, 0 poisoned");
@@ -129,5 +140,100 @@ class DocSnippetsOperationsTest {
     assertThat(test.find("m-2", "send-receipt").orElseThrow().state())
         .isEqualTo(DeliveryState.DISCARDED);
     assertThat(mailer.sent).isEmpty();
+  }
+
+  private TestInbox twoPoisoned() {
+    mailer.failTimes(2);
+    TestInbox test =
+        TestInbox.of(orders).with(it -> it.retry(RetryPolicy.defaults().maxAttempts(1)));
+    test.receive("m-1", new OrderPlaced("o-1", "c-1"));
+    test.receive("m-2", new OrderPlaced("o-2", "c-1"));
+    test.drain();
+    return test;
+  }
+
+  @Test
+  void many() {
+    TestInbox test = twoPoisoned();
+    InboxAdmin admin = test.inbox().admin().as("jane");
+    List<String> seen = new ArrayList<>();
+    // snippet:groups
+    for (FailureGroup group : admin.deliveries().poisoned().failureGroups()) {
+      seen.add(group.deliveries() + " × " + group.type() + " at " + group.handlers());
+    }
+    // end
+    assertThat(seen).containsExactly("2 × java.lang.IllegalStateException at [send-receipt]");
+    // snippet:pages
+    DeliverySelection mail = admin.deliveries().poisoned().handler("send-receipt");
+    Page<DeliveryView> page = mail.first(Page.SIZE);
+    while (page.next().isPresent()) {
+      page = mail.after(page.next().get(), Page.SIZE);
+    }
+    // end
+    assertThat(page.items()).hasSize(2);
+    String fingerprint = admin.deliveries().failureGroups().get(0).fingerprint();
+    // snippet:bulk-retry
+    BulkChange retry =
+        admin
+            .deliveries()
+            .poisoned()
+            .handler("send-receipt")
+            .failedWith(fingerprint)
+            .retry("mail server is back")
+            .perSecond(200)
+            .operation("incident-17");
+    ChangePreview preview = retry.dryRun(); // how many, and a sample; changes nothing
+    ChangeResult result = retry.run(); // matched, changed, and why others were skipped
+    // end
+    test.drain();
+    assertThat(preview.chosen().value()).isEqualTo(2);
+    assertThat(result.changed()).isEqualTo(2);
+    assertThat(mailer.sent).containsExactlyInAnyOrder("o-1", "o-2");
+    Instant releaseDay = test.clock().now().plusSeconds(1);
+    // snippet:purge
+    admin.messages().source("shop/test").receivedBefore(releaseDay).purge("test data").run();
+    // end
+    assertThat(admin.messages().count().value()).isEqualTo(2);
+  }
+
+  @Test
+  void edit() {
+    TestInbox test = twoPoisoned();
+    InboxAdmin admin = test.inbox().admin().as("jane");
+    // snippet:edit
+    MessageDetail detail = admin.message("orders", "m-1").orElseThrow();
+    byte[] broken = detail.content().orElseThrow().bytes(); // may be sensitive
+    byte[] mended = new String(broken, UTF_8).replace("o-1", "o-7").getBytes(UTF_8);
+    admin.editAndRetry("orders", "m-1", "send-receipt", mended, "the order was renumbered");
+    // end
+    test.drain();
+    assertThat(mailer.sent).containsExactly("o-7");
+  }
+
+  @Test
+  void replay() {
+    List<String> refunded = new ArrayList<>();
+    MemoryStore store = MemoryStore.create();
+    byte[] content = "o-1".getBytes(UTF_8);
+    TestInbox.on(store, new TestClock(), orders)
+        .receive("orders", Message.encoded("x-1", "order.cancelled", content, "text/plain"));
+    Channel cancelled =
+        Channel.named("orders")
+            .on(String.class)
+            .named("order.cancelled")
+            .handle("refund", refunded::add)
+            .build();
+    TestInbox test = TestInbox.on(store, new TestClock(), cancelled);
+    InboxAdmin admin = test.inbox().admin().as("jane");
+    // snippet:replay
+    admin
+        .messages()
+        .unhandled()
+        .type("order.cancelled")
+        .replay("refund", "the release that knows it is out")
+        .run();
+    // end
+    test.drain();
+    assertThat(refunded).containsExactly("o-1");
   }
 }

@@ -440,7 +440,8 @@ final class Dispatcher {
             "The message of this delivery is gone.");
       } else {
         long token = cell == null ? 0 : cell.token;
-        works.add(new Work(row, message, failures.get(row), token));
+        StoredMessage own = message.as(row.cell().handler());
+        works.add(new Work(row, own, failures.get(row), token));
       }
     }
     return works;

@@ -12,6 +12,7 @@ import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.internal.admin.DefaultAdmin;
 import dev.pigeonhole.internal.dispatch.Engine;
 import dev.pigeonhole.internal.dispatch.Events;
 import dev.pigeonhole.internal.dispatch.GroupAcceptor;
@@ -509,6 +510,6 @@ public final class DefaultInbox implements Inbox {
 
   @Override
   public InboxAdmin admin() {
-    return new DefaultAdmin(store, this::accept, "application");
+    return new DefaultAdmin(store, this::accept, settings.maxPayload(), "application");
   }
 }

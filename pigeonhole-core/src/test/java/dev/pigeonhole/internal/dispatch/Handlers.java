@@ -9,6 +9,7 @@ import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.StoredMessage;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 
 /** Handlers, lines and attempts for tests of the parts that deal with them. */
 final class Handlers {
@@ -48,7 +49,8 @@ final class Handlers {
             new byte[0],
             new byte[16],
             null,
-            Instant.EPOCH);
+            Instant.EPOCH,
+            Map.of());
     return new Attempt(
         new Work(Rows.row(seq), message, null, 1), handler, new Breaker(null), () -> false);
   }

@@ -23,6 +23,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
@@ -156,7 +157,8 @@ class TransactionalRunnerTest {
             new byte[0],
             Hashes.content(TEXT, content),
             null,
-            Instant.EPOCH),
+            Instant.EPOCH,
+            Map.of()),
         null,
         1);
   }

@@ -54,7 +54,7 @@ final class Gate {
   private static final int MOST_VANISHINGS = 50;
 
   // Indexes: delivery_pk, later_pk, poison_pk, receipt_pk.
-  private static final String STANDS_NOWHERE =
+  static final String STANDS_NOWHERE =
       """
        WHERE NOT EXISTS (SELECT 1 FROM {delivery} d
                          WHERE d.lane = w.lane AND d.handler :same AND d.seq = w.seq)
@@ -88,6 +88,9 @@ final class Gate {
       SET touched = touched + ?, repeats = repeats + ?, last_repeat_at = {now}
       WHERE seq = ?
       """;
+
+  // Index: unhandled_pk.
+  private static final String TAKEN = "DELETE FROM {unhandled} WHERE seq = ?";
 
   private static final Comparator<MessageRef> KEY_ORDER =
       Comparator.<MessageRef, byte[]>comparing(ref -> utf8(ref.source()), Arrays::compareUnsigned)
@@ -286,6 +289,7 @@ final class Gate {
           }
         });
     touch(session, repeats, stale, touched);
+    session.batch(TAKEN, List.copyOf(touched), (params, seq) -> params.add(seq.longValue()));
   }
 
   private record Wanted(int position, Known known, HandlerId handler, NewMessage message) {}

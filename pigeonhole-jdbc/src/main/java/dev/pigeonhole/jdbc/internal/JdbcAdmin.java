@@ -2,49 +2,124 @@ package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.admin.AuditEntry;
 import dev.pigeonhole.admin.ConflictView;
+import dev.pigeonhole.admin.Count;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.HandlerCounts;
+import dev.pigeonhole.admin.HandlerLag;
+import dev.pigeonhole.admin.MessageView;
 import dev.pigeonhole.admin.Pause;
+import dev.pigeonhole.store.AdminChange;
+import dev.pigeonhole.store.AdminChange.Action;
+import dev.pigeonhole.store.AdminChange.Effect;
 import dev.pigeonhole.store.AdminQueries;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.CellRow;
 import dev.pigeonhole.store.CrashPoints;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DeliveryFilter;
+import dev.pigeonhole.store.EditedContent;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.Listed;
+import dev.pigeonhole.store.MessageFilter;
+import dev.pigeonhole.store.MessageState;
 import dev.pigeonhole.store.NodeRow;
+import dev.pigeonhole.store.Operation;
+import dev.pigeonhole.store.Place;
+import dev.pigeonhole.store.PoisonSample;
+import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.SecondCopy;
+import dev.pigeonhole.store.Slice;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** What operators see and change. */
 final class JdbcAdmin implements AdminQueries {
 
+  /** Of receipts, which no index finds by handler, only so many of the newest are looked at. */
+  private static final int NEWEST_RECEIPTS = 100_000;
+
+  private static final String LANES = "SELECT lanes FROM {inbox} WHERE id = 1";
+
+  private static final String FAMILIES = "SELECT DISTINCT family FROM {handler}";
+
+  // Indexes: delivery_pk, later_due, poison_key; each is read no further than the bound.
   private static final String COUNTS =
       """
-      SELECT h.handler_key, c.state, c.n
-      FROM (SELECT key_id, 'pending' AS state, count(*) AS n FROM {delivery} GROUP BY key_id
-            UNION ALL
-            SELECT key_id, 'due', count(*) FROM {later} WHERE due_at <= {now} GROUP BY key_id
-            UNION ALL
-            SELECT key_id, 'scheduled', count(*) FROM {later} WHERE due_at > {now} GROUP BY key_id
-            UNION ALL
-            SELECT key_id, 'blocked', count(*) FROM {later} WHERE due_at IS NULL GROUP BY key_id
-            UNION ALL
-            SELECT key_id, 'completed', count(*) FROM {receipt} GROUP BY key_id
-            UNION ALL
-            SELECT key_id, 'poisoned', count(*) FROM {poison} GROUP BY key_id) c
-      JOIN {handler} h ON h.key_id = c.key_id
+      SELECT 'pending', key_id, count(*)
+      FROM (SELECT key_id FROM {delivery} WHERE handler = :family AND lane IN (:lanes) LIMIT :most) d
+      GROUP BY key_id
+      UNION ALL
+      SELECT 'due', key_id, count(*)
+      FROM (SELECT key_id FROM {later}
+            WHERE handler = :family AND lane IN (:lanes) AND due_at <= {now} LIMIT :most) l
+      GROUP BY key_id
+      UNION ALL
+      SELECT 'scheduled', key_id, count(*)
+      FROM (SELECT key_id FROM {later}
+            WHERE handler = :family AND lane IN (:lanes) AND due_at > {now} LIMIT :most) s
+      GROUP BY key_id
+      UNION ALL
+      SELECT 'blocked', key_id, count(*)
+      FROM (SELECT key_id FROM {later}
+            WHERE handler = :family AND lane IN (:lanes) AND due_at IS NULL LIMIT :most) b
+      GROUP BY key_id
+      UNION ALL
+      SELECT 'poisoned', key_id, count(*)
+      FROM (SELECT key_id FROM {poison} WHERE handler = :family LIMIT :most) p
+      GROUP BY key_id
       """;
 
-  private static final String KEYS = "SELECT handler_key FROM {handler} ORDER BY key_id";
+  // Index: receipt_pk, from its end.
+  private static final String COUNT_RECEIPTS =
+      """
+      SELECT 'completed', key_id, count(*)
+      FROM (SELECT key_id FROM {receipt} ORDER BY seq DESC LIMIT ?) r
+      GROUP BY key_id
+      """;
+
+  // Index: later_due.
+  private static final String OLDEST_DUE =
+      """
+      SELECT handler, min(due_at) FROM {later}
+      WHERE handler IN (:families) AND lane IN (:lanes) AND due_at <= {now}
+      GROUP BY handler
+      """;
+
+  // Index: message_pk.
+  private static final String RECEIVED = "SELECT seq, received_at FROM {message} WHERE seq :seqs";
+
+  private static final String AUDIT_ROWS =
+      """
+      SELECT audit_id, done_at, actor, action, reason, subject FROM {audit}
+      ORDER BY audit_id DESC LIMIT ?
+      """;
+
+  private static final String CELLS =
+      "SELECT lane, handler, owner, token, unclean FROM {lane} ORDER BY handler, lane";
+
+  private static final String PAUSED_FAMILIES = "SELECT handler FROM {pause}";
+
+  private static final String KEYS =
+      "SELECT key_id, handler_key, family FROM {handler} ORDER BY key_id";
 
   // Index: message_identity.
   private static final String MESSAGE =
-      "SELECT seq, lane, received_at, {now} FROM {message} WHERE source = ? AND id = ?";
+      "SELECT seq, lane, type, received_at, {now} FROM {message} WHERE source = ? AND id = ?";
 
   // Indexes: delivery_pk, later_pk, poison_pk, receipt_pk; one of the four holds the family, or two
   // of its kin, each in one, if the message came while they were apart.
@@ -70,7 +145,7 @@ final class JdbcAdmin implements AdminQueries {
   private static final String POISONED =
       """
       SELECT m.source, m.id, m.received_at, h.handler_key, p.failures, p.crashes, p.releases, p.poisoned_at,
-             p.error_code, p.error_type, p.error_text, p.stack, p.fingerprint, p.failed_at
+             p.error_code, p.error_type, p.error_text, p.stack, p.fingerprint, p.failed_at, m.type
       FROM {poison} p
       JOIN {message} m ON m.seq = p.seq
       JOIN {handler} h ON h.key_id = p.key_id
@@ -119,6 +194,20 @@ final class JdbcAdmin implements AdminQueries {
   private static final String AUDIT =
       "INSERT INTO {audit} (done_at, actor, action, reason, subject) VALUES ({now}, ?, ?, ?, ?)";
 
+  // Index: message_pk.
+  private static final String REF = "SELECT source, id FROM {message} WHERE seq = ?";
+
+  // Index: edit_pk.
+  private static final String FORGET_EDIT = "DELETE FROM {edit} WHERE seq = ? AND handler = ?";
+
+  private static final String EDIT =
+      """
+      INSERT INTO {edit} (seq, handler, content, content_hash, actor, reason, edited_at)
+      VALUES (?, ?, ?, ?, ?, ?, {now})
+      """;
+
+  private static final String EDITED = "UPDATE {message} SET edited = TRUE WHERE seq = ?";
+
   // Index: conflict_pk.
   private static final String CONFLICTS =
       """
@@ -129,6 +218,10 @@ final class JdbcAdmin implements AdminQueries {
 
   private static final String NEWEST_CONFLICTS =
       CONFLICTS.formatted("") + "ORDER BY c.conflict_id DESC LIMIT ?";
+
+  // Index: conflict_copy.
+  private static final String CONFLICTS_OF =
+      CONFLICTS.formatted("") + "WHERE c.seq = ? ORDER BY c.conflict_id DESC";
 
   private static final String CONFLICT =
       CONFLICTS.formatted(", c.content, c.headers, c.ordering_key, c.occurred_at")
@@ -164,45 +257,233 @@ final class JdbcAdmin implements AdminQueries {
   private final Jdbc jdbc;
   private final Families families;
   private final Statements statements;
+  private final JdbcPruning pruning;
+  private final AdminLists lists;
+  private final AdminDetail detail;
+  private final Operations operations;
+  private final Replays replays;
 
-  JdbcAdmin(Jdbc jdbc, Families families, Statements statements) {
+  JdbcAdmin(Jdbc jdbc, Families families, Statements statements, JdbcPruning pruning) {
     this.jdbc = jdbc;
     this.families = families;
     this.statements = statements;
+    this.pruning = pruning;
+    this.lists = new AdminLists(jdbc, families, statements);
+    this.detail = new AdminDetail(jdbc, lists, statements);
+    this.operations = new Operations(jdbc);
+    this.replays = new Replays(statements, families);
+  }
+
+  private record Key(int keyId, String text, int family) {}
+
+  private static List<Key> keys(Session session) throws SQLException {
+    return session.query(
+        KEYS, params -> {}, row -> new Key(row.getInt(1), row.getString(2), row.getInt(3)));
+  }
+
+  private static String lanes(Session session) throws SQLException {
+    int lanes = session.one(LANES, params -> {}, row -> row.getInt(1)).orElse(1);
+    return Lists.numbers(IntStream.range(0, lanes).boxed().toList());
   }
 
   @Override
-  public List<HandlerCounts> counts() {
+  public List<HandlerCounts> counts(int most) {
     return jdbc.read(
         session -> {
-          Map<String, Map<String, Long>> found = new HashMap<>();
-          session.query(
-              COUNTS,
-              params -> {},
-              row ->
-                  found
-                      .computeIfAbsent(row.getString(1), key -> new HashMap<>())
-                      .put(row.getString(2), row.getLong(3)));
-          return session.query(KEYS, params -> {}, row -> row.getString(1)).stream()
-              .map(key -> counts(key, found.getOrDefault(key, Map.of())))
+          String lanes = lanes(session);
+          Map<Integer, Map<String, Count>> found = new HashMap<>();
+          for (int family : session.query(FAMILIES, params -> {}, row -> row.getInt(1))) {
+            String text =
+                session
+                    .sql(COUNTS)
+                    .replace(":family", String.valueOf(family))
+                    .replace(":lanes", lanes)
+                    .replace(":most", String.valueOf(most + 1));
+            count(session, text, params -> {}, most, found);
+          }
+          int receipts = Math.max(most, NEWEST_RECEIPTS);
+          count(session, COUNT_RECEIPTS, params -> params.add(receipts + 1), receipts, found);
+          return keys(session).stream()
+              .map(key -> counts(key.text(), found.getOrDefault(key.keyId(), Map.of()), most))
               .toList();
         });
   }
 
-  private static HandlerCounts counts(String key, Map<String, Long> found) {
-    return new HandlerCounts(
-        key,
-        found.getOrDefault("pending", 0L) + found.getOrDefault("due", 0L),
-        found.getOrDefault("scheduled", 0L),
-        0,
-        found.getOrDefault("blocked", 0L),
-        found.getOrDefault("completed", 0L),
-        found.getOrDefault("poisoned", 0L));
+  /** Where a bound was reached, it was for all keys together: each may have more. */
+  private void count(
+      Session session,
+      String text,
+      Session.Bind bind,
+      int most,
+      Map<Integer, Map<String, Count>> found)
+      throws SQLException {
+    record Row(String state, int keyId, long count) {}
+    List<Row> rows =
+        session.query(text, bind, row -> new Row(row.getString(1), row.getInt(2), row.getLong(3)));
+    Map<String, Long> sums =
+        rows.stream()
+            .collect(Collectors.groupingBy(Row::state, Collectors.summingLong(Row::count)));
+    for (Row row : rows) {
+      boolean more = sums.getOrDefault(row.state(), 0L) > most;
+      found
+          .computeIfAbsent(row.keyId(), any -> new HashMap<>())
+          .put(row.state(), new Count(Math.min(most, row.count()), more));
+    }
   }
 
-  private record Stored(long seq, int lane, Instant receivedAt, Instant now) {}
+  private static HandlerCounts counts(String key, Map<String, Count> found, int most) {
+    Count none = Count.of(0);
+    Count completed = found.getOrDefault("completed", none);
+    return new HandlerCounts(
+        key,
+        found.getOrDefault("pending", none).plus(found.getOrDefault("due", none)),
+        found.getOrDefault("scheduled", none),
+        none,
+        none,
+        found.getOrDefault("blocked", none),
+        completed.value() > most ? new Count(most, true) : completed,
+        found.getOrDefault("poisoned", none));
+  }
 
-  private Optional<Stored> message(Session session, String source, String id) throws SQLException {
+  @Override
+  public List<HandlerLag> lag() {
+    return jdbc.read(
+        session -> {
+          Map<Integer, Key> newest = new TreeMap<>();
+          keys(session).forEach(key -> newest.put(key.family(), key));
+          if (newest.isEmpty()) {
+            return List.of();
+          }
+          Instant now = session.now();
+          Map<Integer, Instant> oldest = oldestFresh(session, newest.keySet());
+          session.query(
+              session
+                  .sql(OLDEST_DUE)
+                  .replace(":families", Lists.numbers(newest.keySet()))
+                  .replace(":lanes", lanes(session)),
+              params -> {},
+              row -> oldest.merge(row.getInt(1), session.time(row, 2), JdbcAdmin::earlier));
+          return newest.values().stream()
+              .map(key -> lag(key.text(), oldest.get(key.family()), now))
+              .toList();
+        });
+  }
+
+  /** The first row of each cell tells; numbers follow the time of receipt. */
+  private Map<Integer, Instant> oldestFresh(Session session, Set<Integer> wanted)
+      throws SQLException {
+    List<Range> firsts =
+        session.query(CELLS, params -> {}, row -> new Cell(row.getInt(1), row.getInt(2))).stream()
+            .filter(cell -> wanted.contains(cell.handler()))
+            .map(cell -> Range.after(cell, 0, 1))
+            .toList();
+    Map<Integer, Long> lowest = new HashMap<>();
+    if (!firsts.isEmpty()) {
+      for (Delivery each : statements.fresh(session, firsts)) {
+        lowest.merge(each.cell().handler(), each.seq(), Math::min);
+      }
+    }
+    Map<Long, Instant> received = new HashMap<>();
+    if (!lowest.isEmpty()) {
+      statements.bySeqs(
+          session,
+          RECEIVED,
+          lowest.values(),
+          row -> received.put(row.getLong(1), session.time(row, 2)));
+    }
+    Map<Integer, Instant> oldest = new HashMap<>();
+    lowest.forEach(
+        (family, seq) -> {
+          Instant time = received.get(seq);
+          if (time != null) {
+            oldest.put(family, time);
+          }
+        });
+    return oldest;
+  }
+
+  private static Instant earlier(Instant one, Instant other) {
+    return one.isBefore(other) ? one : other;
+  }
+
+  private static HandlerLag lag(String key, @Nullable Instant oldest, Instant now) {
+    return new HandlerLag(
+        key,
+        Optional.ofNullable(oldest),
+        oldest == null || oldest.isAfter(now) ? Duration.ZERO : Duration.between(oldest, now));
+  }
+
+  @Override
+  public List<Listed<DeliveryView>> deliveries(DeliveryFilter filter, Slice slice) {
+    return lists.deliveries(filter, slice);
+  }
+
+  @Override
+  public long count(DeliveryFilter filter, int most) {
+    return lists.count(filter, most);
+  }
+
+  @Override
+  public List<PoisonSample> failures(DeliveryFilter filter, int most) {
+    return lists.failures(filter, most);
+  }
+
+  @Override
+  public List<Listed<MessageView>> messages(MessageFilter filter, Slice slice) {
+    return lists.messages(filter, slice);
+  }
+
+  @Override
+  public long count(MessageFilter filter, int most) {
+    return lists.count(filter, most);
+  }
+
+  @Override
+  public Optional<MessageState> message(String source, String id) {
+    return detail.message(source, id);
+  }
+
+  @Override
+  public List<AuditEntry> audit(int limit) {
+    return jdbc.read(
+        session ->
+            session.query(
+                AUDIT_ROWS,
+                params -> params.add(limit),
+                row ->
+                    new AuditEntry(
+                        row.getLong(1),
+                        session.time(row, 2),
+                        row.getString(3),
+                        row.getString(4),
+                        row.getString(5),
+                        row.getString(6))));
+  }
+
+  @Override
+  public List<CellRow> cells() {
+    return jdbc.read(
+        session ->
+            session.query(
+                CELLS,
+                params -> {},
+                row ->
+                    new CellRow(
+                        new Cell(row.getInt(1), row.getInt(2)),
+                        row.getLong(3),
+                        row.getLong(4),
+                        row.getBoolean(5))));
+  }
+
+  @Override
+  public Set<Integer> pausedFamilies() {
+    return Set.copyOf(
+        jdbc.read(session -> session.query(PAUSED_FAMILIES, params -> {}, row -> row.getInt(1))));
+  }
+
+  private record Stored(long seq, int lane, String type, Instant receivedAt, Instant now) {}
+
+  private Optional<Stored> stored(Session session, String source, String id) throws SQLException {
     return statements
         .guarded(
             session,
@@ -210,7 +491,11 @@ final class JdbcAdmin implements AdminQueries {
             params -> params.add(source).add(id),
             row ->
                 new Stored(
-                    row.getLong(1), row.getInt(2), session.time(row, 3), session.time(row, 4)))
+                    row.getLong(1),
+                    row.getInt(2),
+                    row.getString(3),
+                    session.time(row, 4),
+                    session.time(row, 5)))
         .stream()
         .findFirst();
   }
@@ -219,7 +504,7 @@ final class JdbcAdmin implements AdminQueries {
   public Optional<DeliveryView> find(String source, String id, int family) {
     return jdbc.read(
         session -> {
-          Optional<Stored> message = message(session, source, id);
+          Optional<Stored> message = stored(session, source, id);
           if (message.isEmpty()) {
             return Optional.empty();
           }
@@ -258,6 +543,7 @@ final class JdbcAdmin implements AdminQueries {
     DeliveryState state = state(row.getString(1), due, stored.now());
     return new DeliveryView(
         ref,
+        stored.type(),
         row.getString(7),
         state,
         row.getInt(4),
@@ -269,7 +555,7 @@ final class JdbcAdmin implements AdminQueries {
         Optional.ofNullable(failures.get(List.of(stored.seq(), row.getLong(8)))));
   }
 
-  private static DeliveryState state(String table, @Nullable Instant due, Instant now) {
+  static DeliveryState state(String table, @Nullable Instant due, Instant now) {
     return switch (table) {
       case "d" -> DeliveryState.PENDING;
       case "p" -> DeliveryState.POISONED;
@@ -292,6 +578,7 @@ final class JdbcAdmin implements AdminQueries {
                 row ->
                     new DeliveryView(
                         new MessageRef(row.getString(1), row.getString(2)),
+                        row.getString(15),
                         row.getString(4),
                         DeliveryState.POISONED,
                         row.getInt(5),
@@ -305,50 +592,109 @@ final class JdbcAdmin implements AdminQueries {
 
   @Override
   public boolean retry(String source, String id, int family, String actor, String reason) {
-    return jdbc.transaction(
-        session ->
-            change(
-                session,
-                new Change(source, id, family, "retry", actor, reason),
-                head ->
-                    session.update(
-                        REVIVE,
-                        params ->
-                            params
-                                .add(head.lane())
-                                .add(head.handler())
-                                .add(head.seq())
-                                .add(head.version() + 1)
-                                .add(head.keyId())
-                                .add(head.releases())
-                                .add(head.keyHash()))));
+    return change(source, id, family, new AdminChange(Action.RETRY, null, actor, reason));
   }
 
   @Override
   public boolean end(
       String source, String id, int family, boolean discarded, String actor, String reason) {
-    return jdbc.transaction(
-        session ->
-            change(
-                session,
-                new Change(source, id, family, discarded ? "discard" : "complete", actor, reason),
-                head ->
-                    session.update(
-                        RECEIPT,
-                        params ->
-                            params
-                                .add(head.seq())
-                                .add(head.handler())
-                                .add(head.keyId())
-                                .add(head.failures())
-                                .add(head.crashes())
-                                .add(head.releases())
-                                .add(discarded ? 1 : 0))));
+    Action action = discarded ? Action.DISCARD : Action.COMPLETE;
+    return change(source, id, family, new AdminChange(action, null, actor, reason));
   }
 
-  /** What an operator wants to become of one poisoned delivery. */
-  private record Change(
-      String source, String id, int family, String action, String actor, String reason) {}
+  private boolean change(String source, String id, int family, AdminChange change) {
+    return jdbc.transaction(
+        session -> {
+          Optional<Stored> message = stored(session, source, id);
+          return message.isPresent()
+              && change(session, new Place(message.get().seq(), family), change, "");
+        });
+  }
+
+  @Override
+  public boolean edit(
+      String source, String id, int family, EditedContent content, String actor, String reason) {
+    AdminChange retry = new AdminChange(Action.RETRY, null, actor, reason);
+    return jdbc.transaction(
+        session -> {
+          Optional<Stored> message = stored(session, source, id);
+          if (message.isEmpty()) {
+            return false;
+          }
+          Place place = new Place(message.get().seq(), family);
+          Optional<Poisoned> poisoned = lockPoisoned(session, place);
+          return poisoned.isPresent()
+              && edit(session, poisoned.get(), content, actor, reason)
+              && change(session, place, retry, " with other content");
+        });
+  }
+
+  private static boolean edit(
+      Session session, Poisoned poisoned, EditedContent content, String actor, String reason)
+      throws SQLException {
+    session.update(FORGET_EDIT, params -> params.add(poisoned.seq()).add(poisoned.handler()));
+    session.update(
+        EDIT,
+        params ->
+            params
+                .add(poisoned.seq())
+                .add(poisoned.handler())
+                .add(content.content())
+                .add(content.contentHash())
+                .add(actor)
+                .add(reason));
+    return session.update(EDITED, params -> params.add(poisoned.seq())) == 1;
+  }
+
+  @Override
+  public Effect replay(String source, String id, HandlerId handler, String actor, String reason) {
+    AdminChange change = new AdminChange(Action.REPLAY, handler, actor, reason);
+    return jdbc.transaction(
+        session -> {
+          Optional<Stored> message = stored(session, source, id);
+          return message.isPresent()
+              ? apply(session, new Place(message.get().seq(), 0), change)
+              : Effect.GONE;
+        });
+  }
+
+  @Override
+  public Operation begin(Operation operation, String actor, String reason) {
+    return operations.begin(operation, actor, reason);
+  }
+
+  @Override
+  public Optional<Operation> operation(String name) {
+    return operations.find(name);
+  }
+
+  @Override
+  public Operation step(Operation operation, AdminChange change, List<Place> chosen, boolean last) {
+    return operations.step(
+        operation, chosen, last, (session, place) -> apply(session, place, change));
+  }
+
+  private Effect apply(Session session, Place place, AdminChange change) throws SQLException {
+    HandlerId target = change.target();
+    if (change.action() == Action.REPLAY && target != null) {
+      Replays.Replayed replayed = replays.replay(session, place.seq(), target);
+      if (replayed.effect() == Effect.CHANGED) {
+        String subject =
+            "%s for handler '%s'".formatted(replayed.message(), key(session, target.keyId()));
+        audit(session, change, subject);
+      }
+      return replayed.effect();
+    }
+    if (change.action() == Action.PURGE) {
+      MessageRef ref = ref(session, place.seq());
+      Effect effect = pruning.purge(session, place.seq());
+      if (effect == Effect.CHANGED) {
+        audit(session, change, String.valueOf(ref));
+      }
+      return effect;
+    }
+    return change(session, place, change, "") ? Effect.CHANGED : Effect.NOT_POISONED;
+  }
 
   private record Poisoned(
       long seq,
@@ -361,52 +707,94 @@ final class JdbcAdmin implements AdminQueries {
       int failures,
       int crashes) {}
 
-  private interface Successor {
-    void insert(Poisoned was) throws SQLException;
+  private Optional<Poisoned> lockPoisoned(Session session, Place place) throws SQLException {
+    return session.one(
+        ofKin(session, LOCK_POISON, place.handler()),
+        params -> params.add(place.seq()).add(place.handler()),
+        row ->
+            new Poisoned(
+                place.seq(),
+                row.getInt(1),
+                row.getInt(2),
+                row.getInt(3),
+                row.getInt(4),
+                row.getInt(5),
+                Session.longOrNull(row, 6),
+                row.getInt(7),
+                row.getInt(8)));
   }
 
   /** Puts something else in the place of a poisoned delivery; false if there is none. */
-  private boolean change(Session session, Change change, Successor successor) throws SQLException {
-    Optional<Stored> message = message(session, change.source(), change.id());
-    if (message.isEmpty()) {
-      return false;
-    }
-    long seq = message.get().seq();
-    Optional<Poisoned> poisoned =
-        session.one(
-            ofKin(session, LOCK_POISON, change.family()),
-            params -> params.add(seq).add(change.family()),
-            row ->
-                new Poisoned(
-                    seq,
-                    row.getInt(1),
-                    row.getInt(2),
-                    row.getInt(3),
-                    row.getInt(4),
-                    row.getInt(5),
-                    Session.longOrNull(row, 6),
-                    row.getInt(7),
-                    row.getInt(8)));
+  private boolean change(Session session, Place place, AdminChange change, String how)
+      throws SQLException {
+    Optional<Poisoned> poisoned = lockPoisoned(session, place);
     if (poisoned.isEmpty()) {
       return false;
     }
     Poisoned head = poisoned.get();
-    session.update(DELETE_POISON, params -> params.add(seq).add(head.handler()));
-    successor.insert(head);
+    session.update(DELETE_POISON, params -> params.add(head.seq()).add(head.handler()));
+    if (change.action() == Action.RETRY) {
+      revive(session, head);
+    } else {
+      receipt(session, head, change.action() == Action.DISCARD);
+    }
     Long keyHash = head.keyHash();
     if (keyHash != null) {
       session.update(
-          RELEASE_BLOCKED, params -> params.add(head.handler()).add(keyHash.longValue()).add(seq));
+          RELEASE_BLOCKED,
+          params -> params.add(head.handler()).add(keyHash.longValue()).add(head.seq()));
     }
     String subject =
-        "%s for handler '%s'"
-            .formatted(new MessageRef(change.source(), change.id()), key(session, head.keyId()));
-    session.update(
-        AUDIT,
-        params ->
-            params.add(change.actor()).add(change.action()).add(change.reason()).add(subject));
+        "%s for handler '%s'%s"
+            .formatted(ref(session, head.seq()), key(session, head.keyId()), how);
+    audit(session, change, subject);
     CrashPoints.reach("retry.before-commit");
     return true;
+  }
+
+  private static void revive(Session session, Poisoned head) throws SQLException {
+    session.update(
+        REVIVE,
+        params ->
+            params
+                .add(head.lane())
+                .add(head.handler())
+                .add(head.seq())
+                .add(head.version() + 1)
+                .add(head.keyId())
+                .add(head.releases())
+                .add(head.keyHash()));
+  }
+
+  private static void receipt(Session session, Poisoned head, boolean discarded)
+      throws SQLException {
+    session.update(
+        RECEIPT,
+        params ->
+            params
+                .add(head.seq())
+                .add(head.handler())
+                .add(head.keyId())
+                .add(head.failures())
+                .add(head.crashes())
+                .add(head.releases())
+                .add(discarded ? 1 : 0));
+  }
+
+  private static MessageRef ref(Session session, long seq) throws SQLException {
+    return session
+        .one(
+            REF,
+            params -> params.add(seq),
+            row -> new MessageRef(row.getString(1), row.getString(2)))
+        .orElse(new MessageRef("", "#" + seq));
+  }
+
+  private static void audit(Session session, AdminChange change, String subject)
+      throws SQLException {
+    String action = change.action().name().toLowerCase(Locale.ROOT);
+    session.update(
+        AUDIT, params -> params.add(change.actor()).add(action).add(change.reason()).add(subject));
   }
 
   @Override
@@ -415,6 +803,10 @@ final class JdbcAdmin implements AdminQueries {
         session ->
             session.query(
                 NEWEST_CONFLICTS, params -> params.add(limit), row -> conflict(session, row)));
+  }
+
+  static List<ConflictView> conflictsOf(Session session, long seq) throws SQLException {
+    return session.query(CONFLICTS_OF, params -> params.add(seq), row -> conflict(session, row));
   }
 
   @Override

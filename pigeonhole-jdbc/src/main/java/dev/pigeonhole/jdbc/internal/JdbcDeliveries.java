@@ -10,6 +10,7 @@ import dev.pigeonhole.store.CrashPoints;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.DueRead;
+import dev.pigeonhole.store.EditedContent;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.Settlement;
@@ -44,10 +45,14 @@ final class JdbcDeliveries implements Deliveries {
   static final String LOAD =
       """
       SELECT seq, source, id, type, channel, transport, ordering_key, content, content_type, headers,
-             content_hash, occurred_at, received_at
+             content_hash, occurred_at, received_at, edited
       FROM {message}
       WHERE seq :seqs
       """;
+
+  // Index: edit_pk.
+  private static final String EDITS =
+      "SELECT seq, handler, content, content_hash FROM {edit} WHERE seq :seqs";
 
   // Index: failure_pk.
   private static final String FAILURES =
@@ -121,20 +126,45 @@ final class JdbcDeliveries implements Deliveries {
 
   @Override
   public Map<Long, StoredMessage> load(Collection<Long> seqs) {
+    return seqs.isEmpty() ? Map.of() : jdbc.read(session -> load(session, statements, seqs));
+  }
+
+  static Map<Long, StoredMessage> load(
+      Session session, Statements statements, Collection<Long> seqs) throws SQLException {
     Map<Long, StoredMessage> messages = new HashMap<>();
-    if (seqs.isEmpty()) {
-      return messages;
-    }
-    return jdbc.read(
-        session -> {
-          for (List<Long> part : Lists.chunks(List.copyOf(seqs), SEQS_PER_STATEMENT)) {
-            for (StoredMessage each :
-                statements.bySeqs(session, LOAD, part, row -> message(session, row))) {
-              messages.put(each.seq(), each);
+    List<Long> edited = new ArrayList<>();
+    for (List<Long> part : Lists.chunks(List.copyOf(seqs), SEQS_PER_STATEMENT)) {
+      statements.bySeqs(
+          session,
+          LOAD,
+          part,
+          row -> {
+            StoredMessage message = message(session, row);
+            if (row.getBoolean(14)) {
+              edited.add(message.seq());
             }
-          }
-          return messages;
-        });
+            return messages.put(message.seq(), message);
+          });
+    }
+    if (!edited.isEmpty()) {
+      edits(session, statements, edited)
+          .forEach((seq, edits) -> messages.computeIfPresent(seq, (any, it) -> it.edited(edits)));
+    }
+    return messages;
+  }
+
+  private static Map<Long, Map<Integer, EditedContent>> edits(
+      Session session, Statements statements, List<Long> seqs) throws SQLException {
+    Map<Long, Map<Integer, EditedContent>> edits = new HashMap<>();
+    statements.bySeqs(
+        session,
+        EDITS,
+        seqs,
+        row ->
+            edits
+                .computeIfAbsent(row.getLong(1), any -> new HashMap<>())
+                .put(row.getInt(2), new EditedContent(row.getBytes(3), row.getBytes(4))));
+    return edits;
   }
 
   static StoredMessage message(Session session, ResultSet row) throws SQLException {
@@ -151,7 +181,8 @@ final class JdbcDeliveries implements Deliveries {
         row.getBytes(10),
         row.getBytes(11),
         session.dialect.read(row, 12),
-        session.time(row, 13));
+        session.time(row, 13),
+        Map.of());
   }
 
   @Override

@@ -1,5 +1,6 @@
 package dev.pigeonhole.jdbc.internal;
 
+import dev.pigeonhole.store.AdminChange.Effect;
 import dev.pigeonhole.store.CrashPoints;
 import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.Pruning.Fate;
@@ -26,6 +27,11 @@ final class JdbcPruning {
   // The row of the inbox is held for the step: whoever prunes at the same time passes by.
   private static final String BEGIN =
       "SELECT pruned_to, pruned_at, {now} FROM {inbox} WHERE id = 1 FOR UPDATE SKIP LOCKED";
+
+  private static final String HOLD_INBOX = "SELECT id FROM {inbox} WHERE id = 1 FOR UPDATE";
+
+  // Index: message_pk.
+  private static final String EXISTS = "SELECT 1 FROM {message} WHERE seq = ?";
 
   private static final String END =
       "UPDATE {inbox} SET pruned_to = ?, pruned_at = {now} WHERE id = 1";
@@ -54,10 +60,13 @@ final class JdbcPruning {
       UNION ALL
       SELECT 'completed', seq, handler, completed_at FROM {receipt} WHERE seq IN (:seqs)
       UNION ALL
-      SELECT 'open', seq, 0, CAST(NULL AS :time) FROM {conflict} WHERE seq IN (:seqs)
+      SELECT 'conflict', seq, 0, CAST(NULL AS :time) FROM {conflict} WHERE seq IN (:seqs)
       """;
 
-  private static final String DROP = "UPDATE {message} SET content = NULL WHERE seq IN (:seqs)";
+  private static final String DROP =
+      "UPDATE {message} SET content = NULL, dropped = TRUE, edited = FALSE WHERE seq IN (:seqs)";
+  private static final String FORGET_EDITS = "DELETE FROM {edit} WHERE seq IN (:seqs)";
+  private static final String FORGET_UNHANDLED = "DELETE FROM {unhandled} WHERE seq IN (:seqs)";
   private static final String FORGET_FAILURES = "DELETE FROM {failure} WHERE seq IN (:seqs)";
   private static final String FORGET_POISON = "DELETE FROM {poison} WHERE seq IN (:seqs)";
   private static final String FORGET_RECEIPTS = "DELETE FROM {receipt} WHERE seq IN (:seqs)";
@@ -78,6 +87,7 @@ final class JdbcPruning {
   /** What stands where of one message. */
   private static final class Standing {
     boolean open;
+    boolean conflicts;
     final Map<Integer, Instant> completed = new HashMap<>();
     final Map<Integer, Instant> poisoned = new HashMap<>();
   }
@@ -101,6 +111,29 @@ final class JdbcPruning {
 
   Pruning.Step step(Pruning pruning, int limit) {
     return jdbc.transaction(session -> step(session, pruning, limit));
+  }
+
+  /** Deletes one message because an operator says so, unless something stands in the way. */
+  Effect purge(Session session, long seq) throws SQLException {
+    session.one(HOLD_INBOX, params -> {}, row -> true); // see look()
+    List<Candidate> locked = lock(session, List.of(seq));
+    if (locked.isEmpty()) {
+      return session.one(EXISTS, params -> params.add(seq), row -> true).isPresent()
+          ? Effect.IN_USE
+          : Effect.GONE;
+    }
+    Standing standing = look(session, locked).getOrDefault(seq, new Standing());
+    if (standing.open) {
+      return Effect.OPEN;
+    }
+    if (!standing.poisoned.isEmpty()) {
+      return Effect.POISONED;
+    }
+    if (standing.conflicts) {
+      return Effect.CONFLICTS;
+    }
+    forget(session, List.of(seq));
+    return Effect.CHANGED;
   }
 
   private Pruning.Step step(Session session, Pruning pruning, int limit) throws SQLException {
@@ -142,6 +175,7 @@ final class JdbcPruning {
     }
     if (!judgement.dropped.isEmpty()) {
       change(session, DROP, judgement.dropped);
+      change(session, FORGET_EDITS, judgement.dropped);
     }
     if (!judgement.deleted.isEmpty()) {
       delete(session, pruning, judgement);
@@ -155,29 +189,14 @@ final class JdbcPruning {
   private void judge(
       Session session, Pruning pruning, List<Long> old, Instant now, Judgement judgement)
       throws SQLException {
-    List<Candidate> candidates =
-        statements.guarded(
-            session,
-            session.sql(LOCK).replace(":seqs", Lists.numbers(old)),
-            params -> {},
-            row ->
-                new Candidate(
-                    row.getLong(1),
-                    row.getInt(2),
-                    row.getString(3),
-                    session.time(row, 4),
-                    row.getInt(5) == 1));
+    List<Candidate> candidates = lock(session, old);
     if (candidates.isEmpty()) {
       return;
     }
-    Map<Long, Standing> standings = new HashMap<>();
-    look(session, candidates, standings);
-    if (!statements.seesAllTablesAtOnce()) {
-      look(session, candidates, standings); // what moved meanwhile has arrived by now
-    }
+    Map<Long, Standing> standings = look(session, candidates);
     for (Candidate each : candidates) {
       Standing standing = standings.getOrDefault(each.seq(), new Standing());
-      if (standing.open) {
+      if (standing.open || standing.conflicts) {
         continue;
       }
       Fate fate =
@@ -196,6 +215,31 @@ final class JdbcPruning {
         judgement.poisoned += standing.poisoned.size();
       }
     }
+  }
+
+  /** Those of these messages that nobody else is working on. */
+  private List<Candidate> lock(Session session, List<Long> seqs) throws SQLException {
+    return statements.guarded(
+        session,
+        session.sql(LOCK).replace(":seqs", Lists.numbers(seqs)),
+        params -> {},
+        row ->
+            new Candidate(
+                row.getLong(1),
+                row.getInt(2),
+                row.getString(3),
+                session.time(row, 4),
+                row.getInt(5) == 1));
+  }
+
+  private Map<Long, Standing> look(Session session, List<Candidate> candidates)
+      throws SQLException {
+    Map<Long, Standing> standings = new HashMap<>();
+    look(session, candidates, standings);
+    if (!statements.seesAllTablesAtOnce()) {
+      look(session, candidates, standings); // what moved meanwhile has arrived by now
+    }
+    return standings;
   }
 
   private void look(Session session, List<Candidate> candidates, Map<Long, Standing> standings)
@@ -224,6 +268,7 @@ final class JdbcPruning {
           switch (row.getString(1)) {
             case "completed" -> standing.completed.put(handler, session.time(row, 4));
             case "poisoned" -> standing.poisoned.put(handler, session.time(row, 4));
+            case "conflict" -> standing.conflicts = true;
             default -> standing.open = true;
           }
           return handler;
@@ -243,6 +288,12 @@ final class JdbcPruning {
         throw new SQLException("An operator has changed what was about to go", "40001");
       }
     }
+    forget(session, seqs);
+  }
+
+  private static void forget(Session session, List<Long> seqs) throws SQLException {
+    change(session, FORGET_EDITS, seqs);
+    change(session, FORGET_UNHANDLED, seqs);
     change(session, FORGET_FAILURES, seqs);
     change(session, FORGET_RECEIPTS, seqs);
     change(session, FORGET, seqs);

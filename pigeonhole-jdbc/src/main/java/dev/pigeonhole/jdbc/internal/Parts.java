@@ -55,6 +55,7 @@ public record Parts(
     Settling settling = new Settling(statements);
     JdbcDeliveries deliveries = new JdbcDeliveries(jdbc, statements, settling);
     Registry registry = new Registry(jdbc, families);
+    JdbcPruning pruning = new JdbcPruning(jdbc, statements);
     return new Parts(
         new JdbcAcceptor(jdbc, new Gate(statements, families), statements),
         deliveries,
@@ -64,8 +65,8 @@ public record Parts(
             registry,
             deliveries,
             new StartupChecks(jdbc, dataSource, dataSource == beats),
-            new JdbcPruning(jdbc, statements)),
-        new JdbcAdmin(jdbc, families, statements),
+            pruning),
+        new JdbcAdmin(jdbc, families, statements, pruning),
         new JdbcTransactions(jdbc, statements),
         !jdbc.dialect.name().equals("h2"));
   }

@@ -97,20 +97,37 @@ final class PostgresStatements implements Statements {
       SELECT (f.seq - base.seq)::int, f.seq FROM fresh f CROSS JOIN base
       """;
 
-  private static final String INSERT_READY = INSERT.formatted("NULL::timestamptz", "", "");
+  // Messages that nobody takes; most batches have none.
+  private static final String UNHANDLED =
+      """
+      , unhandled AS (
+        INSERT INTO {unhandled} (seq)
+        SELECT f.seq FROM fresh f CROSS JOIN base WHERE (?::bool[])[(f.seq - base.seq)::int + 1]
+      )""";
 
-  private static final String INSERT_SOME_LATER =
-      INSERT.formatted(
-          """
-          (SELECT due FROM (SELECT (?::timestamptz[])[(f.seq - base.seq)::int + 1] AS due) AS d
-                     WHERE due > base.now)""",
-          " WHERE due_at IS NULL",
-          """
-          , waiting AS (
-            INSERT INTO {later} (lane, handler, seq, key_id, key_hash, due_at, reason)
-            SELECT lane, handler, seq, key_id, key_hash, due_at, 'not before'
-            FROM wanted WHERE due_at IS NOT NULL
-          )""");
+  private static final String INSERT_READY = insertReady("");
+  private static final String INSERT_READY_SOME_UNHANDLED = insertReady(UNHANDLED);
+  private static final String INSERT_SOME_LATER = insertSomeLater("");
+  private static final String INSERT_SOME_LATER_SOME_UNHANDLED = insertSomeLater(UNHANDLED);
+
+  private static String insertReady(String unhandled) {
+    return INSERT.formatted("NULL::timestamptz", "", unhandled);
+  }
+
+  private static String insertSomeLater(String unhandled) {
+    return INSERT.formatted(
+        """
+        (SELECT due FROM (SELECT (?::timestamptz[])[(f.seq - base.seq)::int + 1] AS due) AS d
+                   WHERE due > base.now)""",
+        " WHERE due_at IS NULL",
+        """
+        , waiting AS (
+          INSERT INTO {later} (lane, handler, seq, key_id, key_hash, due_at, reason)
+          SELECT lane, handler, seq, key_id, key_hash, due_at, 'not before'
+          FROM wanted WHERE due_at IS NOT NULL
+        )"""
+            + unhandled);
+  }
 
   // Index: message_identity. In order of seq, so that two repeats never lock crosswise.
   private static final String LOCK_MESSAGES =
@@ -250,13 +267,14 @@ final class PostgresStatements implements Statements {
   public Inserted insert(Session session, List<NewMessage> messages, long token)
       throws SQLException {
     boolean someLater = messages.stream().anyMatch(message -> message.notBefore() != null);
+    boolean someUnhandled = messages.stream().anyMatch(message -> message.handlers().isEmpty());
     Handlers handlers = Handlers.of(messages);
     // Positions in the order of insertion: two batches that share identities wait, never deadlock.
     Integer[] order = Gate.inKeyOrder(messages);
     Map<Integer, Long> fresh = new HashMap<>();
     limited(
         session,
-        someLater ? INSERT_SOME_LATER : INSERT_READY,
+        statement(someLater, someUnhandled),
         params -> {
           params.add(token);
           params.array("int4", order);
@@ -282,9 +300,21 @@ final class PostgresStatements implements Statements {
           }
           params.array("int4", handlers.first());
           params.array("int4", handlers.last());
+          if (someUnhandled) {
+            params.array(
+                "bool",
+                messages.stream().map(each -> each.handlers().isEmpty()).toArray(Boolean[]::new));
+          }
         },
         row -> fresh.put(row.getInt(1), row.getLong(2)));
     return new Inserted(fresh, Map.of());
+  }
+
+  private static String statement(boolean someLater, boolean someUnhandled) {
+    if (someUnhandled) {
+      return someLater ? INSERT_SOME_LATER_SOME_UNHANDLED : INSERT_READY_SOME_UNHANDLED;
+    }
+    return someLater ? INSERT_SOME_LATER : INSERT_READY;
   }
 
   private static @Nullable String text(@Nullable Instant time) {

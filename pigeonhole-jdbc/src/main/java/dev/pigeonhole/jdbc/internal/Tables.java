@@ -33,6 +33,9 @@ public final class Tables {
           "pause",
           "conflict",
           "audit",
+          "unhandled",
+          "edit",
+          "operation",
           "schema_history");
 
   public static final List<String> SEQUENCES = List.of("message_seq", "node_seq");

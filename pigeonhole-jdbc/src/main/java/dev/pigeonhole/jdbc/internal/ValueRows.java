@@ -16,7 +16,7 @@ final class ValueRows {
   private ValueRows() {}
 
   /**
-   * Adds one delivery for each handler of each new message.
+   * Adds one delivery for each handler of each new message, and remembers what has no handler.
    *
    * @param fresh position in the list → number
    * @param now a message that must wait beyond this time goes to {@code later}
@@ -26,9 +26,13 @@ final class ValueRows {
       throws SQLException {
     List<Row> ready = new ArrayList<>();
     List<Row> waiting = new ArrayList<>();
+    List<Long> unhandled = new ArrayList<>();
     fresh.forEach(
         (position, seq) -> {
           NewMessage message = messages.get(position);
+          if (message.handlers().isEmpty()) {
+            unhandled.add(seq);
+          }
           Instant notBefore = message.notBefore();
           for (HandlerId handler : message.handlers()) {
             (notBefore != null && notBefore.isAfter(now) ? waiting : ready)
@@ -45,6 +49,11 @@ final class ValueRows {
         "(?, ?, ?, ?, ?, 'not before', ?)",
         waiting,
         (params, row) -> bind(params, row).add(row.message().notBefore()));
+    session.insert(
+        "INSERT INTO {unhandled} (seq) VALUES ",
+        "(?)",
+        unhandled,
+        (params, seq) -> params.add(seq.longValue()));
   }
 
   private static Params bind(Params params, Row row) throws SQLException {

@@ -28,6 +28,8 @@ CREATE TABLE IF NOT EXISTS {prefix}message (
   repeats        int                         NOT NULL DEFAULT 0,
   touched        int                         NOT NULL DEFAULT 0,
   lane           smallint                    NOT NULL,
+  dropped        boolean                     NOT NULL DEFAULT false,
+  edited         boolean                     NOT NULL DEFAULT false,
   source         varchar                     NOT NULL,
   id             varchar                     NOT NULL,
   type           varchar                     NOT NULL,
@@ -200,4 +202,38 @@ CREATE TABLE IF NOT EXISTS {prefix}audit (
   reason   varchar                     NOT NULL,
   subject  varchar                     NOT NULL,
   CONSTRAINT {name}audit_pk PRIMARY KEY (audit_id)
+);
+
+-- Messages that were kept although nobody takes their type.
+CREATE TABLE IF NOT EXISTS {prefix}unhandled (
+  seq bigint NOT NULL,
+  CONSTRAINT {name}unhandled_pk PRIMARY KEY (seq)
+);
+
+-- What an operator has put in the place of a message's content, for one handler.
+CREATE TABLE IF NOT EXISTS {prefix}edit (
+  seq          bigint                      NOT NULL,
+  edited_at    timestamp(6) with time zone NOT NULL,
+  handler      int                         NOT NULL,
+  actor        varchar                     NOT NULL,
+  reason       varchar                     NOT NULL,
+  content_hash varbinary                   NOT NULL,
+  content      blob                        NOT NULL,
+  CONSTRAINT {name}edit_pk PRIMARY KEY (seq, handler)
+);
+
+-- Changes to many, and how far they have come.
+CREATE TABLE IF NOT EXISTS {prefix}operation (
+  operation_id varchar                     NOT NULL,
+  started_at   timestamp(6) with time zone NOT NULL,
+  finished_at  timestamp(6) with time zone,
+  at_seq       bigint                      NOT NULL,
+  at_handler   int                         NOT NULL,
+  matched      bigint                      NOT NULL,
+  changed      bigint                      NOT NULL,
+  actor        varchar                     NOT NULL,
+  reason       varchar                     NOT NULL,
+  what         varchar                     NOT NULL,
+  skipped      varchar                     NOT NULL,
+  CONSTRAINT {name}operation_pk PRIMARY KEY (operation_id)
 );

@@ -28,6 +28,8 @@ CREATE TABLE IF NOT EXISTS {prefix}message (
   repeats        int             NOT NULL DEFAULT 0,
   touched        int             NOT NULL DEFAULT 0,
   lane           smallint        NOT NULL,
+  dropped        boolean         NOT NULL DEFAULT false,
+  edited         boolean         NOT NULL DEFAULT false,
   source         varbinary(1000) NOT NULL,
   id             varbinary(800)  NOT NULL,
   type           varbinary(1000) NOT NULL,
@@ -200,4 +202,38 @@ CREATE TABLE IF NOT EXISTS {prefix}audit (
   reason   longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
   subject  longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
   PRIMARY KEY (audit_id)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+
+-- Messages that were kept although nobody takes their type.
+CREATE TABLE IF NOT EXISTS {prefix}unhandled (
+  seq bigint NOT NULL,
+  PRIMARY KEY (seq)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+
+-- What an operator has put in the place of a message's content, for one handler.
+CREATE TABLE IF NOT EXISTS {prefix}edit (
+  seq          bigint                                             NOT NULL,
+  edited_at    datetime(6)                                        NOT NULL,
+  handler      int                                                NOT NULL,
+  actor        varbinary(800)                                     NOT NULL,
+  reason       longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  content_hash binary(16)                                         NOT NULL,
+  content      longblob                                           NOT NULL,
+  PRIMARY KEY (seq, handler)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+
+-- Changes to many, and how far they have come.
+CREATE TABLE IF NOT EXISTS {prefix}operation (
+  operation_id varbinary(800)                                     NOT NULL,
+  started_at   datetime(6)                                        NOT NULL,
+  finished_at  datetime(6),
+  at_seq       bigint                                             NOT NULL,
+  at_handler   int                                                NOT NULL,
+  matched      bigint                                             NOT NULL,
+  changed      bigint                                             NOT NULL,
+  actor        varbinary(800)                                     NOT NULL,
+  reason       longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  what         longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  skipped      longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  PRIMARY KEY (operation_id)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;

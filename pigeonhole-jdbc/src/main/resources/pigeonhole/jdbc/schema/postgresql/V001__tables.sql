@@ -28,6 +28,8 @@ CREATE TABLE IF NOT EXISTS {prefix}message (
   repeats        int              NOT NULL DEFAULT 0,
   touched        int              NOT NULL DEFAULT 0,
   lane           smallint         NOT NULL,
+  dropped        boolean          NOT NULL DEFAULT false,
+  edited         boolean          NOT NULL DEFAULT false,
   source         text COLLATE "C" NOT NULL,
   id             text COLLATE "C" NOT NULL,
   type           text COLLATE "C" NOT NULL,
@@ -211,4 +213,38 @@ CREATE TABLE IF NOT EXISTS {prefix}audit (
   reason   text COLLATE "C" NOT NULL,
   subject  text COLLATE "C" NOT NULL,
   CONSTRAINT {name}audit_pk PRIMARY KEY (audit_id)
+);
+
+-- Messages that were kept although nobody takes their type.
+CREATE TABLE IF NOT EXISTS {prefix}unhandled (
+  seq bigint NOT NULL,
+  CONSTRAINT {name}unhandled_pk PRIMARY KEY (seq)
+);
+
+-- What an operator has put in the place of a message's content, for one handler.
+CREATE TABLE IF NOT EXISTS {prefix}edit (
+  seq          bigint           NOT NULL,
+  edited_at    timestamptz      NOT NULL,
+  handler      int              NOT NULL,
+  actor        text COLLATE "C" NOT NULL,
+  reason       text COLLATE "C" NOT NULL,
+  content_hash bytea            NOT NULL,
+  content      bytea            NOT NULL,
+  CONSTRAINT {name}edit_pk PRIMARY KEY (seq, handler)
+);
+
+-- Changes to many, and how far they have come.
+CREATE TABLE IF NOT EXISTS {prefix}operation (
+  operation_id text COLLATE "C" NOT NULL,
+  started_at   timestamptz      NOT NULL,
+  finished_at  timestamptz,
+  at_seq       bigint           NOT NULL,
+  at_handler   int              NOT NULL,
+  matched      bigint           NOT NULL,
+  changed      bigint           NOT NULL,
+  actor        text COLLATE "C" NOT NULL,
+  reason       text COLLATE "C" NOT NULL,
+  what         text COLLATE "C" NOT NULL,
+  skipped      text COLLATE "C" NOT NULL,
+  CONSTRAINT {name}operation_pk PRIMARY KEY (operation_id)
 );

@@ -1,0 +1,12 @@
+package dev.pigeonhole.admin;
+
+import java.util.Optional;
+
+/**
+ * Who works on one lane of one handler.
+ *
+ * @param handler its first key
+ * @param owner the name of the node that owns it; empty if nobody does
+ * @param unclean whether its last owner died: the next deliveries are watched for what killed it
+ */
+public record LaneView(String handler, int lane, Optional<String> owner, boolean unclean) {}

@@ -1,0 +1,307 @@
+package dev.pigeonhole.internal.admin;
+
+import dev.pigeonhole.Acceptance;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.admin.AuditEntry;
+import dev.pigeonhole.admin.ChangeResult;
+import dev.pigeonhole.admin.ConflictView;
+import dev.pigeonhole.admin.Content;
+import dev.pigeonhole.admin.Count;
+import dev.pigeonhole.admin.DeliverySelection;
+import dev.pigeonhole.admin.DeliveryView;
+import dev.pigeonhole.admin.DrainCheck;
+import dev.pigeonhole.admin.HandlerCounts;
+import dev.pigeonhole.admin.HandlerLag;
+import dev.pigeonhole.admin.InboxAdmin;
+import dev.pigeonhole.admin.LaneView;
+import dev.pigeonhole.admin.MessageDetail;
+import dev.pigeonhole.admin.MessageSelection;
+import dev.pigeonhole.admin.NodeView;
+import dev.pigeonhole.admin.Pause;
+import dev.pigeonhole.internal.registry.Hashes;
+import dev.pigeonhole.internal.registry.HeaderFormat;
+import dev.pigeonhole.store.AdminChange;
+import dev.pigeonhole.store.AdminQueries;
+import dev.pigeonhole.store.CellRow;
+import dev.pigeonhole.store.EditedContent;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.InboxStore;
+import dev.pigeonhole.store.MessageState;
+import dev.pigeonhole.store.NodeRow;
+import dev.pigeonhole.store.StoredMessage;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.BiFunction;
+import java.util.stream.Collectors;
+
+/** Administration over the store: keys are resolved by what the store has ever seen. */
+public final class DefaultAdmin implements InboxAdmin {
+  private static final int MOST_COUNTED = 1_000_000_000;
+
+  private final Administration admin;
+  private final BiFunction<String, Message, Acceptance> accepting;
+  private final int maxPayload;
+
+  /**
+   * @param accepting channel and message → what became of it
+   */
+  public DefaultAdmin(
+      InboxStore store,
+      BiFunction<String, Message, Acceptance> accepting,
+      int maxPayload,
+      String actor) {
+    this.admin = new Administration(store, actor);
+    this.accepting = accepting;
+    this.maxPayload = maxPayload;
+  }
+
+  @Override
+  public InboxAdmin as(String other) {
+    return new DefaultAdmin(admin.store(), accepting, maxPayload, other);
+  }
+
+  private AdminQueries queries() {
+    return admin.queries();
+  }
+
+  private HandlerId id(String handler) {
+    return admin.handler(handler);
+  }
+
+  // ---- seeing
+
+  @Override
+  public List<HandlerCounts> counts() {
+    return counts(Count.MOST);
+  }
+
+  @Override
+  public List<HandlerCounts> counts(int most) {
+    Standings standings = new Standings(admin.store());
+    int bound = Math.max(1, Math.min(most, MOST_COUNTED));
+    return queries().counts(bound).stream().map(standings::seen).toList();
+  }
+
+  @Override
+  public List<HandlerLag> lag() {
+    return queries().lag();
+  }
+
+  @Override
+  public DeliverySelection deliveries() {
+    return new ChosenDeliveries(admin);
+  }
+
+  @Override
+  public MessageSelection messages() {
+    return new ChosenMessages(admin);
+  }
+
+  @Override
+  public Optional<DeliveryView> find(String source, String id, String handler) {
+    return queries().find(source, id, id(handler).family()).map(new Standings(admin.store())::seen);
+  }
+
+  @Override
+  public Optional<MessageDetail> message(String source, String id) {
+    return queries().message(source, id).map(this::detail);
+  }
+
+  private MessageDetail detail(MessageState state) {
+    Standings standings = new Standings(admin.store());
+    StoredMessage message = state.message();
+    byte[] content = message.content();
+    return new MessageDetail(
+        state.view(),
+        state.lane(),
+        HeaderFormat.decode(message.headers()),
+        Optional.ofNullable(content).map(bytes -> new Content(bytes, message.contentType())),
+        Optional.ofNullable(message.occurredAt()),
+        state.deliveries().stream()
+            .map(
+                each ->
+                    new MessageDetail.Delivery(
+                        standings.seen(each.view()), each.failures(), each.edit()))
+            .toList(),
+        state.conflicts());
+  }
+
+  @Override
+  public List<NodeView> nodes() {
+    Collection<HandlerId> handlers = admin.store().maintenance().handlers();
+    Map<Long, Long> lanes =
+        queries().cells().stream()
+            .collect(Collectors.groupingBy(CellRow::owner, Collectors.counting()));
+    return queries().nodes().stream()
+        .map(
+            node ->
+                new NodeView(
+                    node.incarnation(),
+                    node.name(),
+                    NodeView.State.valueOf(node.state().name()),
+                    handlers.stream()
+                        .filter(each -> node.handlers().contains(each.family()))
+                        .map(HandlerId::key)
+                        .sorted()
+                        .toList(),
+                    lanes.getOrDefault(node.incarnation(), 0L).intValue()))
+        .toList();
+  }
+
+  @Override
+  public List<LaneView> lanes(String handler) {
+    int family = id(handler).family();
+    Map<Long, String> names =
+        queries().nodes().stream().collect(Collectors.toMap(NodeRow::incarnation, NodeRow::name));
+    return queries().cells().stream()
+        .filter(each -> each.cell().handler() == family)
+        .map(
+            each ->
+                new LaneView(
+                    handler,
+                    each.cell().lane(),
+                    Optional.ofNullable(names.get(each.owner())),
+                    each.unclean()))
+        .toList();
+  }
+
+  @Override
+  public List<AuditEntry> audit(int limit) {
+    return queries().audit(limit);
+  }
+
+  @Override
+  public List<DeliveryView> poisoned(int limit) {
+    return queries().poisoned(null, limit);
+  }
+
+  @Override
+  public List<DeliveryView> poisoned(String handler, int limit) {
+    return queries().poisoned(id(handler).family(), limit);
+  }
+
+  // ---- changing
+
+  @Override
+  public boolean retry(String source, String id, String handler, String reason) {
+    return queries()
+        .retry(source, id, id(handler).family(), admin.actor(), Administration.checked(reason));
+  }
+
+  @Override
+  public boolean complete(String source, String id, String handler, String reason) {
+    return end(source, id, handler, false, reason);
+  }
+
+  @Override
+  public boolean discard(String source, String id, String handler, String reason) {
+    return end(source, id, handler, true, reason);
+  }
+
+  private boolean end(String source, String id, String handler, boolean discarded, String reason) {
+    return queries()
+        .end(
+            source,
+            id,
+            id(handler).family(),
+            discarded,
+            admin.actor(),
+            Administration.checked(reason));
+  }
+
+  @Override
+  public boolean editAndRetry(
+      String source, String id, String handler, byte[] content, String reason) {
+    if (content.length > maxPayload) {
+      throw new InboxException(
+          ErrorCode.PAYLOAD_TOO_LARGE,
+          "The new content has %,d bytes, and this inbox takes at most %,d. Raise maxPayload(…)."
+              .formatted(content.length, maxPayload));
+    }
+    int family = id(handler).family();
+    String checked = Administration.checked(reason);
+    return queries()
+        .message(source, id)
+        .map(state -> Hashes.content(state.message().contentType(), content))
+        .map(hash -> new EditedContent(content.clone(), hash))
+        .map(edit -> queries().edit(source, id, family, edit, admin.actor(), checked))
+        .orElse(false);
+  }
+
+  @Override
+  public boolean replay(String source, String id, String handler, String reason) {
+    return queries().replay(source, id, id(handler), admin.actor(), Administration.checked(reason))
+        == AdminChange.Effect.CHANGED;
+  }
+
+  @Override
+  public Optional<ChangeResult> operation(String name) {
+    return queries().operation(name).map(ChangeOfMany::result);
+  }
+
+  @Override
+  public List<ConflictView> conflicts(int limit) {
+    return queries().conflicts(limit);
+  }
+
+  @Override
+  public boolean dismissConflict(long conflict, String reason) {
+    return queries()
+        .endConflict(conflict, "dismiss", admin.actor(), Administration.checked(reason));
+  }
+
+  @Override
+  public Optional<Acceptance> acceptConflict(long conflict, String newId, String reason) {
+    String checked = Administration.checked(reason);
+    return queries()
+        .conflict(conflict)
+        .map(
+            copy -> {
+              ConflictView view = copy.view();
+              Message message =
+                  Message.encoded(newId, view.type(), copy.content(), view.contentType())
+                      .from(view.message().source())
+                      .transport(view.transport())
+                      .headers(HeaderFormat.decode(copy.headers()));
+              if (copy.orderingKey() != null) {
+                message = message.orderedBy(copy.orderingKey());
+              }
+              if (copy.occurredAt() != null) {
+                message = message.occurredAt(copy.occurredAt());
+              }
+              Acceptance answer = accepting.apply(view.channel(), message);
+              if (answer instanceof Acceptance.Accepted || answer instanceof Acceptance.Repeat) {
+                queries()
+                    .endConflict(
+                        conflict, "accept", admin.actor(), "as '%s': %s".formatted(newId, checked));
+              }
+              return answer;
+            });
+  }
+
+  @Override
+  public boolean pause(String handler, String reason) {
+    HandlerId id = id(handler);
+    return queries().pause(id.family(), id.keyId(), admin.actor(), Administration.checked(reason));
+  }
+
+  @Override
+  public boolean resume(String handler, String reason) {
+    HandlerId id = id(handler);
+    return queries().resume(id.family(), id.keyId(), admin.actor(), Administration.checked(reason));
+  }
+
+  @Override
+  public List<Pause> paused() {
+    return queries().paused();
+  }
+
+  @Override
+  public DrainCheck drainCheck(String handler) {
+    return new DrainCheck(handler, queries().open(id(handler).keyId()));
+  }
+}

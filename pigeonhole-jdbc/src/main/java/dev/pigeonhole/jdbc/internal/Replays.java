@@ -1,0 +1,119 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.jdbc.internal.Statements.Added;
+import dev.pigeonhole.store.AdminChange.Effect;
+import dev.pigeonhole.store.HandlerId;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Messages that a handler gets once more, or for the first time. The message row is locked first
+ * and the deliveries are looked at in a later statement, as the {@link Gate} does for a repeat.
+ */
+final class Replays {
+
+  // Index: message_pk.
+  private static final String LOCK =
+      """
+      SELECT lane, touched, source, id, dropped FROM {message} WHERE seq = ? FOR UPDATE
+      """;
+
+  // Index: receipt_pk.
+  private static final String FORGET_RECEIPT =
+      "DELETE FROM {receipt} WHERE seq = ? AND handler IN (:kin)";
+
+  private static final String ADD =
+      """
+      INSERT INTO {later} (lane, handler, seq, key_id, key_hash, version, due_at, reason)
+      WITH w (lane, handler, seq, key_id) AS (VALUES (:row))
+      SELECT w.lane, w.handler, w.seq, w.key_id,
+             (SELECT m.key_hash FROM {message} m WHERE m.seq = w.seq), :version, {now}, 'replay'
+      FROM w
+      """;
+
+  // Index: poison_pk.
+  private static final String IS_POISONED =
+      "SELECT 1 FROM {poison} WHERE seq = ? AND handler IN (:kin)";
+
+  private static final String TOUCH = "UPDATE {message} SET touched = touched + 1 WHERE seq = ?";
+
+  private static final String TAKEN = "DELETE FROM {unhandled} WHERE seq = ?";
+
+  /** No life of a delivery has more versions: each is an attempt that failed or was cut. */
+  private static final int VERSIONS_PER_LIFE = 1 << 20;
+
+  private static final int MOST_LIVES = Integer.MAX_VALUE / VERSIONS_PER_LIFE;
+
+  private final Statements statements;
+  private final Families families;
+
+  Replays(Statements statements, Families families) {
+    this.statements = statements;
+    this.families = families;
+  }
+
+  private record Message(int lane, int touched, MessageRef ref, boolean dropped) {}
+
+  /** What came of it, and of which message. */
+  record Replayed(Effect effect, MessageRef message) {}
+
+  Replayed replay(Session session, long seq, HandlerId handler) throws SQLException {
+    Optional<Message> found =
+        statements
+            .guarded(
+                session,
+                LOCK,
+                params -> params.add(seq),
+                row ->
+                    new Message(
+                        row.getInt(1),
+                        row.getInt(2),
+                        new MessageRef(row.getString(3), row.getString(4)),
+                        row.getBoolean(5)))
+            .stream()
+            .findFirst();
+    if (found.isEmpty()) {
+      return new Replayed(Effect.GONE, new MessageRef("", "#" + seq));
+    }
+    Message message = found.get();
+    return new Replayed(replay(session, seq, message, handler), message.ref());
+  }
+
+  private Effect replay(Session session, long seq, Message message, HandlerId handler)
+      throws SQLException {
+    if (message.dropped()) {
+      return Effect.NO_CONTENT;
+    }
+    Set<Integer> kin = families.kin(handler.family());
+    if (session
+        .one(ofKin(session, IS_POISONED, kin), params -> params.add(seq), row -> true)
+        .isPresent()) {
+      return Effect.POISONED;
+    }
+    session.update(ofKin(session, FORGET_RECEIPT, kin), params -> params.add(seq));
+    String row = "%d, %d, %d, %d".formatted(message.lane(), handler.family(), seq, handler.keyId());
+    int lives = Math.min(message.touched() + 1, MOST_LIVES);
+    String insert =
+        session
+                .sql(ADD)
+                .replace(":row", row)
+                .replace(":version", String.valueOf(lives * VERSIONS_PER_LIFE))
+            + session.sql(Gate.STANDS_NOWHERE).replace(":same", "IN (" + Lists.numbers(kin) + ")");
+    List<Added> added =
+        statements.addMissing(
+            session, "{later}", session.dialect.returning(insert, "handler, seq"), families::kin);
+    if (added.isEmpty()) {
+      return Effect.OPEN;
+    }
+    session.update(TOUCH, params -> params.add(seq));
+    session.update(TAKEN, params -> params.add(seq));
+    return Effect.CHANGED;
+  }
+
+  private static String ofKin(Session session, String template, Set<Integer> kin) {
+    return session.sql(template).replace(":kin", Lists.numbers(kin));
+  }
+}

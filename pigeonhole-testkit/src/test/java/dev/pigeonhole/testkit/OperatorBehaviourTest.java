@@ -1,0 +1,374 @@
+package dev.pigeonhole.testkit;
+
+import static dev.pigeonhole.HandlerOption.retrying;
+import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.admin.AuditEntry;
+import dev.pigeonhole.admin.BulkChange;
+import dev.pigeonhole.admin.ChangePreview;
+import dev.pigeonhole.admin.ChangeResult;
+import dev.pigeonhole.admin.Content;
+import dev.pigeonhole.admin.Count;
+import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.admin.DeliveryView;
+import dev.pigeonhole.admin.FailureGroup;
+import dev.pigeonhole.admin.HandlerCounts;
+import dev.pigeonhole.admin.InboxAdmin;
+import dev.pigeonhole.admin.LaneView;
+import dev.pigeonhole.admin.MessageDetail;
+import dev.pigeonhole.admin.MessageView;
+import dev.pigeonhole.admin.NodeView;
+import dev.pigeonhole.admin.Page;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What an operator sees of an inbox, and does to one or to many. */
+@Timeout(60)
+class OperatorBehaviourTest {
+  private final MemoryStore store = MemoryStore.create();
+  private final TestClock clock = new TestClock();
+  private final List<String> handled = new CopyOnWriteArrayList<>();
+  private final AtomicBoolean down = new AtomicBoolean(true);
+
+  private Channel mail() {
+    return Channel.named("c")
+        .on(String.class)
+        .named("text")
+        .handle(
+            "mail",
+            text -> {
+              if (down.get()) {
+                throw new IllegalStateException("no mail server for " + text);
+              }
+              handled.add(text);
+            },
+            retrying(RetryPolicy.fixed(ofSeconds(1)).maxAttempts(1)))
+        .handle("stock", text -> {})
+        .build();
+  }
+
+  private TestInbox inbox() {
+    store.clock(clock);
+    return TestInbox.on(store, clock, mail());
+  }
+
+  private static InboxAdmin admin(TestInbox inbox) {
+    return inbox.inbox().admin().as("ada");
+  }
+
+  private TestInbox poisoned(int messages) {
+    TestInbox inbox = inbox();
+    for (int i = 0; i < messages; i++) {
+      inbox.receive("m-" + i, "text " + i);
+    }
+    inbox.drain();
+    return inbox;
+  }
+
+  private static void refused(ErrorCode code, ThrowingCallable call) {
+    assertThatThrownBy(call)
+        .isInstanceOfSatisfying(
+            InboxException.class, thrown -> assertThat(thrown.code()).isEqualTo(code));
+  }
+
+  @Test
+  void manyAreRetriedByWhatTheyHaveInCommon() {
+    TestInbox inbox = poisoned(250);
+    InboxAdmin admin = admin(inbox);
+    FailureGroup group = admin.deliveries().handler("mail").failureGroups().get(0);
+    assertThat(group.deliveries()).isEqualTo(Count.of(250));
+    assertThat(group.type()).isEqualTo("java.lang.IllegalStateException");
+    assertThat(group.sample()).startsWith("no mail server for text");
+    assertThat(group.handlers()).containsExactly("mail");
+    down.set(false);
+
+    BulkChange retry =
+        admin
+            .deliveries()
+            .poisoned()
+            .handler("mail")
+            .failedWith(group.fingerprint())
+            .retry("mail server is back")
+            .operation("incident-17");
+    ChangePreview preview = retry.dryRun();
+    assertThat(preview.chosen()).isEqualTo(Count.of(250));
+    assertThat(preview.sample()).hasSize(10);
+    assertThat(preview.sample().get(0).id()).isEqualTo("m-0");
+    assertThat(inbox.drain()).isZero();
+
+    assertThat(retry.run()).isEqualTo(new ChangeResult("incident-17", 250, 250, Map.of(), true));
+    inbox.drain();
+    assertThat(handled).hasSize(250);
+    assertThat(admin.deliveries().poisoned().count()).isEqualTo(Count.of(0));
+    assertThat(admin.audit(1_000)).hasSize(250).extracting(AuditEntry::by).containsOnly("ada");
+  }
+
+  @Test
+  void aFinishedOperationOnlyTellsWhatCameOfIt() {
+    TestInbox inbox = poisoned(3);
+    BulkChange discard =
+        admin(inbox).deliveries().handler("mail").discard("not worth it").operation("op");
+    ChangeResult first = discard.run();
+    inbox.receive("late", "late");
+    inbox.drain();
+
+    assertThat(discard.run()).isEqualTo(first);
+    assertThat(admin(inbox).operation("op")).contains(first);
+    assertThat(admin(inbox).operation("other")).isEmpty();
+    assertThat(inbox).delivery("late", "mail").isPoisoned();
+    refused(
+        ErrorCode.OPERATION_TAKEN,
+        () -> admin(inbox).deliveries().handler("mail").retry("x").operation("op").run());
+    refused(
+        ErrorCode.OPERATION_TAKEN,
+        () -> admin(inbox).deliveries().type("text").discard("x").operation("op").run());
+  }
+
+  @Test
+  void aChangeThatWasCutGoesOnWhereItEnded() {
+    TestInbox inbox = poisoned(120);
+    down.set(false);
+    BulkChange slowly =
+        admin(inbox).deliveries().handler("mail").retry("back").operation("op").perSecond(50);
+    Thread.currentThread().interrupt(); // it takes no step at all
+    ChangeResult cut = slowly.run();
+    assertThat(Thread.interrupted()).isTrue();
+    assertThat(cut.finished()).isFalse();
+    assertThat(cut.changed()).isZero();
+
+    ChangeResult rest =
+        admin(inbox).deliveries().handler("mail").retry("back").operation("op").run();
+    assertThat(rest.finished()).isTrue();
+    assertThat(rest.changed()).isEqualTo(120);
+  }
+
+  @Test
+  void aChangeWithoutNarrowingOrWithTooManyIsRefused() {
+    TestInbox inbox = poisoned(5);
+    InboxAdmin admin = admin(inbox);
+
+    refused(ErrorCode.SELECTION_INVALID, () -> admin.deliveries().poisoned().retry("x").run());
+    refused(ErrorCode.SELECTION_INVALID, () -> admin.deliveries().retry("x").dryRun());
+    refused(ErrorCode.SELECTION_INVALID, () -> admin.messages().purge("x").run());
+    refused(
+        ErrorCode.SELECTION_INVALID,
+        () -> admin.deliveries().completed().handler("mail").retry("x"));
+    refused(
+        ErrorCode.CHANGE_TOO_LARGE,
+        () -> admin.deliveries().handler("mail").retry("x").atMost(4).run());
+    refused(ErrorCode.RANGE_INVALID, () -> admin.deliveries().handler("mail").retry("x").atMost(0));
+    refused(
+        ErrorCode.RANGE_INVALID, () -> admin.deliveries().handler("mail").retry("x").perSecond(0));
+    refused(
+        ErrorCode.NAME_INVALID,
+        () -> admin.deliveries().handler("mail").retry("x").operation("no spaces"));
+    refused(ErrorCode.HANDLER_KEY_UNKNOWN, () -> admin.deliveries().handler("mial"));
+    refused(ErrorCode.HANDLER_KEY_UNKNOWN, () -> admin.messages().type("x").replay("mial", "x"));
+    assertThat(admin.audit(10)).isEmpty();
+    assertThat(admin.deliveries().handler("mail").retry("x").atMost(5).run().changed())
+        .isEqualTo(5);
+  }
+
+  @Test
+  void aChangeNeedsSomebodyAndAReason() {
+    TestInbox inbox = poisoned(1);
+    InboxAdmin admin = admin(inbox);
+
+    refused(ErrorCode.ACTOR_OR_REASON_INVALID, () -> admin.retry("c", "m-0", "mail", " "));
+    refused(ErrorCode.ACTOR_OR_REASON_INVALID, () -> admin.pause("mail", ""));
+    refused(
+        ErrorCode.ACTOR_OR_REASON_INVALID, () -> admin.deliveries().handler("mail").retry("\0"));
+    refused(ErrorCode.ACTOR_OR_REASON_INVALID, () -> admin.as(""));
+    refused(ErrorCode.ACTOR_OR_REASON_INVALID, () -> admin.as("x".repeat(201)));
+    assertThat(admin.retry("c", "m-0", "mail", "two\nlines")).isTrue();
+    assertThat(admin.audit(1).get(0).reason()).isEqualTo("two lines");
+  }
+
+  @Test
+  void listsComeInPagesNewestFirst() {
+    TestInbox inbox = poisoned(7);
+    InboxAdmin admin = admin(inbox);
+    List<String> seen = new ArrayList<>();
+    Page<DeliveryView> page = admin.deliveries().poisoned().first(3);
+    while (true) {
+      page.items().forEach(each -> seen.add(each.message().id()));
+      if (page.next().isEmpty()) {
+        break;
+      }
+      page = admin.deliveries().poisoned().after(page.next().get(), 3);
+    }
+
+    assertThat(seen).containsExactly("m-6", "m-5", "m-4", "m-3", "m-2", "m-1", "m-0");
+    refused(ErrorCode.PAGE_INVALID, () -> admin.deliveries().first(0));
+    refused(ErrorCode.PAGE_INVALID, () -> admin.deliveries().first(101));
+    refused(ErrorCode.PAGE_INVALID, () -> admin.deliveries().after("'; DROP TABLE", 3));
+    refused(ErrorCode.PAGE_INVALID, () -> admin.messages().after("1", 3));
+    assertThat(admin.messages().first(Page.MOST).items()).hasSize(7);
+  }
+
+  @Test
+  void pausedAndHeldAreStatesLikeOthers() {
+    TestInbox inbox = inbox();
+    inbox.receive("m", "x");
+    InboxAdmin admin = admin(inbox);
+    admin.pause("mail", "down");
+
+    assertThat(admin.deliveries().in(DeliveryState.PAUSED).first(10).items())
+        .singleElement()
+        .extracting(DeliveryView::handler, DeliveryView::state)
+        .containsExactly("mail", DeliveryState.PAUSED);
+    assertThat(admin.deliveries().in(DeliveryState.PENDING).first(10).items())
+        .singleElement()
+        .extracting(DeliveryView::handler)
+        .isEqualTo("stock");
+    assertThat(admin.counts())
+        .filteredOn(each -> each.handler().equals("mail"))
+        .singleElement()
+        .extracting(HandlerCounts::paused, HandlerCounts::pending)
+        .containsExactly(Count.of(1), Count.of(0));
+
+    Channel other =
+        Channel.named("c").on(String.class).named("text").handle("stock", text -> {}).build();
+    TestInbox next = TestInbox.on(store, clock, other);
+    next.start(); // lives, and knows only one of the keys
+    try {
+      assertThat(admin.deliveries().in(DeliveryState.HELD).first(10).items())
+          .singleElement()
+          .extracting(DeliveryView::handler)
+          .isEqualTo("mail");
+      assertThat(admin.deliveries().in(DeliveryState.PAUSED).count()).isEqualTo(Count.of(0));
+      assertThat(admin.find("c", "m", "mail").orElseThrow().state()).isEqualTo(DeliveryState.HELD);
+    } finally {
+      next.close();
+    }
+  }
+
+  @Test
+  void editedContentIsWhatTheHandlerGets() {
+    TestInbox inbox = poisoned(1);
+    down.set(false);
+    InboxAdmin admin = admin(inbox);
+
+    assertThat(admin.editAndRetry("c", "m-0", "mail", "mended".getBytes(UTF_8), "typo")).isTrue();
+    inbox.drain();
+    assertThat(handled).containsExactly("mended");
+    assertThat(inbox).delivery("m-0", "mail").isCompleted();
+    assertThat(admin.editAndRetry("c", "m-0", "mail", new byte[0], "again")).isFalse();
+    assertThat(admin.editAndRetry("c", "no such", "mail", new byte[0], "again")).isFalse();
+    refused(
+        ErrorCode.PAYLOAD_TOO_LARGE,
+        () -> admin.editAndRetry("c", "m-0", "mail", new byte[1_000_001], "too much"));
+
+    MessageDetail detail = admin.message("c", "m-0").orElseThrow();
+    assertThat(new String(detail.content().orElseThrow().bytes(), UTF_8)).isEqualTo("text 0");
+    Content edit =
+        detail.deliveries().stream()
+            .flatMap(each -> each.edit().stream())
+            .findFirst()
+            .orElseThrow()
+            .content();
+    assertThat(new String(edit.bytes(), UTF_8)).isEqualTo("mended");
+    assertThat(edit).hasToString("Content[%s, 6 bytes]".formatted(edit.contentType()));
+    assertThat(detail.toString()).doesNotContain("mended");
+  }
+
+  @Test
+  void whatNobodyTookIsReplayedAfterTheDeployThatKnowsIt() {
+    TestInbox old = inbox();
+    for (int i = 0; i < 3; i++) {
+      byte[] content = ("u-" + i).getBytes(UTF_8);
+      old.receive("c", Message.encoded("u-" + i, "unknown", content, "text/plain"));
+    }
+    old.receive("m", "known");
+    down.set(false);
+    old.drain();
+    assertThat(admin(old).messages().unhandled().count()).isEqualTo(Count.of(3));
+    assertThat(admin(old).messages().unhandled().first(10).items())
+        .extracting(MessageView::type)
+        .containsOnly("unknown");
+
+    Channel channel =
+        Channel.named("c")
+            .on(String.class)
+            .named("unknown")
+            .handle("new", text -> handled.add("new " + text))
+            .build();
+    TestInbox next = TestInbox.on(store, clock, channel);
+    ChangeResult replayed =
+        admin(next).messages().unhandled().type("unknown").replay("new", "release 7").run();
+    next.drain();
+
+    assertThat(replayed.changed()).isEqualTo(3);
+    assertThat(handled).contains("new u-0", "new u-1", "new u-2");
+    assertThat(admin(next).messages().unhandled().count()).isEqualTo(Count.of(0));
+    assertThat(admin(next).replay("c", "u-0", "new", "once more")).isTrue();
+    assertThat(admin(next).replay("c", "u-0", "new", "it waits")).isFalse();
+    next.drain();
+    assertThat(handled).filteredOn("new u-0"::equals).hasSize(2);
+  }
+
+  @Test
+  void finishedMessagesArePurgedAndTheRestIsNamed() {
+    TestInbox inbox = poisoned(2);
+    down.set(false);
+    admin(inbox).retry("c", "m-0", "mail", "back");
+    inbox.drain();
+    ChangeResult purged = admin(inbox).messages().channel("c").purge("gdpr request").run();
+
+    assertThat(purged.matched()).isEqualTo(2);
+    assertThat(purged.changed()).isEqualTo(1);
+    assertThat(purged.skipped()).isEqualTo(Map.of("is poisoned", 1L));
+    assertThat(admin(inbox).message("c", "m-0")).isEmpty();
+    assertThat(admin(inbox).message("c", "m-1")).isPresent();
+  }
+
+  @Test
+  void nodesAndLanesSayWhoWorksWhere() {
+    TestInbox inbox = inbox().with(it -> it.beat(ofMillis(20)).deadAfter(ofSeconds(60)));
+    InboxAdmin admin = admin(inbox);
+    assertThat(admin.lanes("mail")).hasSize(64).allMatch(each -> each.owner().isEmpty());
+    inbox.start();
+    try {
+      inbox.await("all lanes", () -> admin.lanes("mail").stream().allMatch(this::owned));
+      assertThat(admin.nodes())
+          .singleElement()
+          .satisfies(
+              node -> {
+                assertThat(node.state()).isEqualTo(NodeView.State.LIVE);
+                assertThat(node.handlers()).containsExactly("mail", "stock");
+                assertThat(node.lanes()).isEqualTo(128);
+              });
+    } finally {
+      inbox.close();
+    }
+    assertThat(admin.nodes()).extracting(NodeView::state).containsExactly(NodeView.State.STOPPED);
+  }
+
+  private boolean owned(LaneView lane) {
+    return lane.owner().isPresent();
+  }
+
+  @Test
+  void aFlatCountSaysSoAndABoundedOneSaysThatThereIsMore() {
+    assertThat(Count.of(17)).hasToString("17");
+    assertThat(Count.upTo(10_000, 10_000)).hasToString("10,000");
+    assertThat(Count.upTo(10_000, 10_001)).hasToString("10,000+");
+    assertThat(Count.of(1).plus(Count.upTo(1, 2))).hasToString("2+");
+  }
+}
