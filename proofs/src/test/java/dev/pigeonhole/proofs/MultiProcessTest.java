@@ -15,6 +15,7 @@ import dev.pigeonhole.support.TestDatabases;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -23,8 +24,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Three worker processes under load while workers are killed, stopped and paused and the database
- * crashes. Nothing is lost, no effect happens twice, no order is broken.
+ * Three worker processes under load while workers are killed, stopped and paused, the database
+ * crashes, a later version is deployed, retention forgets, and an operator pauses, retries and
+ * replays. Nothing is lost, no effect happens twice, no order is broken.
  */
 class MultiProcessTest {
   private static final int PRODUCERS = 4;
@@ -43,9 +45,20 @@ class MultiProcessTest {
         Ledger sends = Ledger.open(Files.createDirectories(directory).resolve("sends.log"))) {
       Schema.migrate(pool);
       Worker.createEffects(database);
-      Inbox inbox = Worker.inbox(pool, new Worker.Traces(sends, 0), InboxListener.create(), BEAT);
+      Inbox inbox =
+          Worker.inbox(
+              pool,
+              new Worker.Traces(sends, 0),
+              InboxListener.create(),
+              BEAT,
+              Worker.Version.FIRST);
       Nemesis nemesis =
-          new Nemesis(3, () -> Worker.start(database, directory, BEAT), server, directory, seed);
+          new Nemesis(
+              3,
+              version -> Worker.start(database, directory, BEAT, version),
+              server,
+              directory,
+              seed);
       List<Producer> producers = new ArrayList<>();
       AtomicBoolean over = new AtomicBoolean();
       Thread load1 =
@@ -56,23 +69,35 @@ class MultiProcessTest {
               },
               "load");
       load1.start();
+      Operator operator = new Operator(inbox.admin(), over::get);
+      Thread operating = new Thread(operator, "operator");
+      operating.start();
       nemesis.rage(Duration.ofSeconds(5), Duration.ofSeconds(15), over::get);
       load1.join();
+      operating.join();
+      long left = noise(database);
+      operator.replayUpTo(Instant.now().plusSeconds(60)); // all the rest
       Eventually.until(
-          "no open delivery",
-          Duration.ofSeconds(120),
-          () ->
-              database.count("SELECT COUNT(*) FROM pigeonhole_delivery")
-                      + database.count("SELECT COUNT(*) FROM pigeonhole_later")
-                  == 0);
+          "no open or poisoned delivery",
+          Duration.ofSeconds(180),
+          () -> {
+            operator.retryAll();
+            return Tables.openCount(database) + Tables.count(database, "poison") == 0;
+          });
+      Eventually.until("no noise", Duration.ofSeconds(60), () -> noise(database) == 0);
       List<String> output = nemesis.stop();
-      Verdict verdict = new Verdict(directory, database, nemesis.faults());
+      Verdict verdict = new Verdict(directory, database, nemesis.faults(), Worker.Version.SECOND);
       System.out.printf(
-          "%s: %d messages, %d faults, %d refused settles, %d unanswered sends, %d needless"
-              + " invocations of the plain handler, takeovers after %s ms%n",
+          "%s: %d messages, %d forgotten ones, %d faults, %d pauses, %d retried, %d replayed by an"
+              + " operator, %d refused settles, %d unanswered sends, %d needless invocations of the"
+              + " plain handler, takeovers after %s ms%n",
           kind,
           verdict.sent.size(),
+          verdict.noise.size(),
           nemesis.faults().size(),
+          operator.pauses(),
+          operator.retried(),
+          operator.replayed(),
           verdict.refused,
           producers.stream().mapToInt(Producer::unanswered).sum(),
           verdict.extraInvocations,
@@ -82,7 +107,10 @@ class MultiProcessTest {
       assertThat(verdict.doubleEffects).as("double effects").isEmpty();
       assertThat(verdict.inversions).as("inversions").isEmpty();
       assertThat(verdict.restarted).as("loops that failed; %s", output).isZero();
-      assertThat(database.count("SELECT COUNT(*) FROM pigeonhole_poison")).isZero();
+      assertThat(operator.pauses()).isPositive();
+      assertThat(operator.retried()).isPositive();
+      assertThat(operator.replayed()).isEqualTo(messages);
+      assertThat(left).as("noise while the faults went on").isLessThan(verdict.noise.size());
       assertThat(verdict.refused).as("a zombie must have been refused").isPositive();
       assertThat(nemesis.cutConnections())
           .as("connections that the crash of the database broke")
@@ -91,6 +119,12 @@ class MultiProcessTest {
           .extracting(Nemesis.Fault::kind)
           .contains("kill", "restart", "pause", "database");
     }
+  }
+
+  /** How much of what retention should forget is still there. */
+  private static long noise(TestDatabase database) {
+    return database.count(
+        "SELECT COUNT(*) FROM pigeonhole_message WHERE channel = '" + Worker.NOISE + "'");
   }
 
   private static void produce(

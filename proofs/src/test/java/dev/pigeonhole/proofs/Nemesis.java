@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
@@ -25,20 +26,24 @@ final class Nemesis {
 
   private final List<JavaProcess> fleet = new ArrayList<>();
   private final List<Fault> faults = new ArrayList<>();
-  private final Supplier<JavaProcess> start;
+  private final Function<Worker.Version, JavaProcess> start;
   private final DatabaseServer server;
   private final Path directory;
   private final Random random;
   private long cutConnections;
 
   Nemesis(
-      int workers, Supplier<JavaProcess> start, DatabaseServer server, Path directory, long seed) {
+      int workers,
+      Function<Worker.Version, JavaProcess> start,
+      DatabaseServer server,
+      Path directory,
+      long seed) {
     this.directory = directory;
     this.start = start;
     this.server = server;
     this.random = new Random(seed);
     for (int i = 0; i < workers; i++) {
-      fleet.add(start.get());
+      fleet.add(start.apply(Worker.Version.FIRST));
     }
     fleet.forEach(worker -> worker.awaitLine("READY", Duration.ofSeconds(60)));
   }
@@ -135,7 +140,7 @@ final class Nemesis {
   }
 
   private JavaProcess started() {
-    return start.get();
+    return start.apply(Worker.Version.SECOND); // a rolling deployment goes on meanwhile
   }
 
   List<String> stop() {

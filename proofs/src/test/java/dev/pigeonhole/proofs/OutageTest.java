@@ -68,9 +68,15 @@ class OutageTest {
         Ledger sends = Ledger.open(directory.resolve("sends.log"))) {
       Schema.migrate(pool);
       Worker.createEffects(database);
-      Inbox inbox = Worker.inbox(pool, new Worker.Traces(sends, 0), InboxListener.create(), beat);
-      try (JavaProcess one = Worker.start(database, directory, beat);
-          JavaProcess other = Worker.start(database, directory, beat)) {
+      Inbox inbox =
+          Worker.inbox(
+              pool,
+              new Worker.Traces(sends, 0),
+              InboxListener.create(),
+              beat,
+              Worker.Version.PLAIN);
+      try (JavaProcess one = Worker.start(database, directory, beat, Worker.Version.PLAIN);
+          JavaProcess other = Worker.start(database, directory, beat, Worker.Version.PLAIN)) {
         one.awaitLine("READY", Duration.ofSeconds(120));
         other.awaitLine("READY", Duration.ofSeconds(120));
         List<Producer> producers = new ArrayList<>();
@@ -98,7 +104,7 @@ class OutageTest {
             "no open delivery", Duration.ofMinutes(3), () -> Tables.openCount(database) == 0);
         long alive = database.count("SELECT COUNT(*) FROM pigeonhole_node WHERE state = 'LIVE'");
         long dead = database.count("SELECT COUNT(*) FROM pigeonhole_node WHERE state = 'DEAD'");
-        Verdict verdict = new Verdict(directory, database, List.of());
+        Verdict verdict = new Verdict(directory, database, List.of(), Worker.Version.PLAIN);
         long begunInTheDark =
             lines(directory, "PLAIN").stream()
                 .mapToLong(line -> Long.parseLong(line[3]))

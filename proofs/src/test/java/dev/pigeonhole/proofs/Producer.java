@@ -1,5 +1,7 @@
 package dev.pigeonhole.proofs;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
@@ -16,6 +18,8 @@ import java.util.concurrent.TimeUnit;
  * order the inbox promises to keep.
  */
 final class Producer implements Runnable {
+  private static final String TEXT = "text/plain";
+
   private final Inbox inbox;
   private final Ledger ledger;
   private final int number;
@@ -56,6 +60,11 @@ final class Producer implements Runnable {
       ledger.append("SEND " + id);
       send(message, id);
       sent.add(message);
+      if (i % 4 == 0) {
+        String noise = "n" + number + "-" + i;
+        ledger.append("NOISE " + noise);
+        send(Worker.NOISE, Message.encoded(noise, "noise", (noise + " 0").getBytes(UTF_8), TEXT));
+      }
       if (random.nextInt(10) == 0) {
         send(sent.get(random.nextInt(sent.size())), "again");
       }
@@ -69,11 +78,14 @@ final class Producer implements Runnable {
   }
 
   private void send(Message message, String id) {
+    Acceptance answer = send(Worker.CHANNEL, message);
+    ledger.append("ANSWER " + id + " " + answer.getClass().getSimpleName());
+  }
+
+  private Acceptance send(String channel, Message message) {
     while (true) {
       try {
-        Acceptance answer = inbox.accept(Worker.CHANNEL, message);
-        ledger.append("ANSWER " + id + " " + answer.getClass().getSimpleName());
-        return;
+        return inbox.accept(channel, message);
       } catch (StoreException e) {
         unanswered++;
         pause(TimeUnit.MILLISECONDS.toNanos(100));

@@ -24,6 +24,7 @@ final class Verdict {
   private record Run(int number, long pid, long start, long end) {}
 
   final Set<String> sent = new HashSet<>();
+  final Set<String> noise = new HashSet<>();
   final List<String> lost = new ArrayList<>();
   final List<String> doubleEffects = new ArrayList<>();
   final List<String> inversions = new ArrayList<>();
@@ -35,7 +36,8 @@ final class Verdict {
   private final Map<String, List<Run>> runs = new HashMap<>();
   private final List<Nemesis.Fault> faults;
 
-  Verdict(Path directory, TestDatabase database, List<Nemesis.Fault> faults) throws Exception {
+  Verdict(Path directory, TestDatabase database, List<Nemesis.Fault> faults, Worker.Version version)
+      throws Exception {
     this.faults = faults;
     Set<String> plain = new HashSet<>();
     Map<String, Long> open = new HashMap<>();
@@ -55,13 +57,14 @@ final class Verdict {
                       Integer.parseInt(parts[1]), Long.parseLong(parts[2]), start, Long.MAX_VALUE));
         });
     checkPlain(plain);
-    checkEffects(database);
+    checkEffects(database, version.transactional);
     checkOrder();
   }
 
   private void read(String[] line, Set<String> plain, Map<String, Long> open) {
     switch (line[0]) {
       case "SEND" -> sent.add(line[1]);
+      case "NOISE" -> noise.add(line[1]);
       case "PLAIN" -> {
         if (!plain.add(line[1])) {
           extraInvocations++;
@@ -136,7 +139,7 @@ final class Verdict {
     }
   }
 
-  private void checkEffects(TestDatabase database) {
+  private void checkEffects(TestDatabase database, List<String> transactional) {
     Map<String, Integer> effects = new HashMap<>();
     Map<String, Integer> highest = new HashMap<>();
     for (Map<String, Object> row :
@@ -151,15 +154,18 @@ final class Verdict {
         }
       }
     }
-    for (String id : sent) {
-      for (String handler : List.of("tx", "ordered-tx")) {
-        int count = effects.getOrDefault(handler + " " + id, 0);
-        if (count == 0) {
-          lost.add(handler + " " + id);
-        } else if (count > 1) {
-          doubleEffects.add(handler + " " + id + " × " + count);
-        }
-      }
+    for (String handler : transactional) {
+      sent.forEach(id -> checkOnce(handler + " " + id, effects));
+    }
+    noise.forEach(id -> checkOnce("noise-tx " + id, effects));
+  }
+
+  private void checkOnce(String effect, Map<String, Integer> effects) {
+    int count = effects.getOrDefault(effect, 0);
+    if (count == 0) {
+      lost.add(effect);
+    } else if (count > 1) {
+      doubleEffects.add(effect + " × " + count);
     }
   }
 

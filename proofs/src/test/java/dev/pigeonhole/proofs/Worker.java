@@ -1,13 +1,17 @@
 package dev.pigeonhole.proofs;
 
 import static dev.pigeonhole.HandlerOption.atMost;
+import static dev.pigeonhole.HandlerOption.retrying;
+import static dev.pigeonhole.HandlerOption.unordered;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.HandlerTransaction;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Received;
+import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.TypeBuilder;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.event.InboxListener;
 import dev.pigeonhole.jdbc.JdbcStore;
@@ -22,16 +26,32 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A worker process of the multi-process proof: four handlers that leave traces nobody but the
- * checker reads. Arguments: JDBC address, user, password, directory for its ledger, and the
- * milliseconds between two beats.
+ * A worker process of the multi-process proof: handlers that leave traces nobody but the checker
+ * reads. Arguments: JDBC address, user, password, directory for its ledger, the milliseconds
+ * between two beats, and the version of the application.
  */
 public final class Worker {
   static final String CHANNEL = "proof";
+  static final String NOISE = "noise";
+
+  /** What the application can do; nobody operates the plain one. */
+  enum Version {
+    PLAIN("tx", "ordered-tx"),
+    FIRST("tx", "ordered-tx", "fragile-tx"),
+    SECOND("tx", "ordered-tx", "fragile-tx", "backfill-tx");
+
+    /** The handlers that write once for each message. */
+    final List<String> transactional;
+
+    Version(String... transactional) {
+      this.transactional = List.of(transactional);
+    }
+  }
 
   private Worker() {}
 
@@ -42,7 +62,8 @@ public final class Worker {
     try (Ledger ledger = Ledger.open(Path.of(args[3], "worker-" + pid + ".log"));
         HikariDataSource pool = database.pool(20)) {
       Duration beat = Duration.ofMillis(Long.parseLong(args[4]));
-      Inbox inbox = inbox(pool, new Traces(ledger, pid), refusals(ledger, pid), beat);
+      Version version = Version.valueOf(args[5]);
+      Inbox inbox = inbox(pool, new Traces(ledger, pid), refusals(ledger, pid), beat, version);
       RunningInbox running = inbox.start();
       Runtime.getRuntime().addShutdownHook(new Thread(running::close));
       System.out.println("READY");
@@ -50,16 +71,22 @@ public final class Worker {
     }
   }
 
-  static Inbox inbox(HikariDataSource pool, Traces traces, InboxListener listener, Duration beat) {
+  static Inbox inbox(
+      HikariDataSource pool,
+      Traces traces,
+      InboxListener listener,
+      Duration beat,
+      Version version) {
     return Inbox.on(JdbcStore.of(pool))
         .named("proof")
+        .channel(channel(traces, version))
         .channel(
-            Channel.named(CHANNEL)
+            // Forgotten soon, and never sent again: retention works while the faults go on.
+            Channel.named(NOISE)
                 .on(String.class)
-                .handleMessage("plain", traces::plain, atMost(16))
-                .handleInTransaction("tx", traces::transactional, atMost(4))
-                .handleInTransaction("ordered-tx", traces::transactional, atMost(4))
-                .handleMessage("ordered-plain", traces::orderedPlain, atMost(4))
+                .named("noise")
+                .keepReceipts(Duration.ofSeconds(2))
+                .handleInTransaction("noise-tx", traces::transactional, atMost(4), unordered())
                 .build())
         .beat(beat)
         .deadAfter(beat.multipliedBy(4))
@@ -67,6 +94,29 @@ public final class Worker {
         .stopGrace(Duration.ofSeconds(10))
         .listener(listener)
         .build();
+  }
+
+  private static Channel channel(Traces traces, Version version) {
+    TypeBuilder<String> type =
+        Channel.named(CHANNEL)
+            .on(String.class)
+            .handleMessage("plain", traces::plain, atMost(16))
+            .handleInTransaction("tx", traces::transactional, atMost(4))
+            .handleInTransaction("ordered-tx", traces::transactional, atMost(4))
+            .handleMessage("ordered-plain", traces::orderedPlain, atMost(4));
+    if (version != Version.PLAIN) {
+      type =
+          type.handleInTransaction(
+              "fragile-tx",
+              traces::fragile,
+              atMost(4),
+              unordered(),
+              retrying(RetryPolicy.fixed(Duration.ofSeconds(1)).maxAttempts(1)));
+    }
+    if (version == Version.SECOND) {
+      type = type.handleInTransaction("backfill-tx", traces::transactional, atMost(4), unordered());
+    }
+    return type.build();
   }
 
   private static InboxListener refusals(Ledger ledger, long pid) {
@@ -82,10 +132,16 @@ public final class Worker {
   }
 
   /** Starts a worker in a process of its own. */
-  static JavaProcess start(TestDatabase database, Path directory, Duration beat) {
+  static JavaProcess start(TestDatabase database, Path directory, Duration beat, Version version) {
     return JavaProcess.of(Worker.class)
         .heap("256m")
-        .args(database.jdbcUrl(), database.user(), database.password(), directory, beat.toMillis())
+        .args(
+            database.jdbcUrl(),
+            database.user(),
+            database.password(),
+            directory,
+            beat.toMillis(),
+            version)
         .start();
   }
 
@@ -148,6 +204,15 @@ public final class Worker {
         insert.executeUpdate();
       }
       pretendToWork();
+    }
+
+    /** Fails now and then after it has written, and is poisoned at once: an operator retries it. */
+    void fragile(String payload, HandlerTransaction<String> tx)
+        throws SQLException, InterruptedException {
+      transactional(payload, tx);
+      if (ThreadLocalRandom.current().nextInt(100) < 10) {
+        throw new IllegalStateException("not this time");
+      }
     }
 
     private static void pretendToWork() throws InterruptedException {
