@@ -14,6 +14,7 @@ public final class ChannelBuilder {
   private OnConflict onConflict = OnConflict.KEEP;
   private Unhandled unhandled = Unhandled.KEEP;
   private OnMissingId onMissingId = OnMissingId.REJECT;
+  private OnPoison onPoison = OnPoison.BLOCK_KEY;
 
   ChannelBuilder(String name) {
     this.name = name;
@@ -52,6 +53,15 @@ public final class ChannelBuilder {
     return this;
   }
 
+  /**
+   * What a poisoned delivery does to those behind it in its ordering key. Default {@link
+   * OnPoison#BLOCK_KEY}; without ordering keys it says nothing.
+   */
+  public ChannelBuilder onPoison(OnPoison policy) {
+    this.onPoison = policy;
+    return this;
+  }
+
   /** Starts the block of a message type. */
   public <T> TypeBuilder<T> on(Class<T> type) {
     TypeBuilder<T> builder = new TypeBuilder<>(this, type);
@@ -62,6 +72,7 @@ public final class ChannelBuilder {
   Channel build() {
     List<TypeSpec> specs = types.stream().map(TypeBuilder::spec).toList();
     return new Channel(
-        new ChannelSpec(name, direct, withoutInbox, onConflict, unhandled, onMissingId, specs));
+        new ChannelSpec(
+            name, direct, withoutInbox, onConflict, unhandled, onMissingId, onPoison, specs));
   }
 }

@@ -140,4 +140,20 @@ public interface InboxAdmin {
 
   /** What is still open under this exact key, for the last step of a rename. */
   DrainCheck drainCheck(String handler);
+
+  /**
+   * Ordering keys that do not go on by themselves: behind a poisoned delivery, or held until they
+   * are released. The longest first.
+   */
+  List<BlockedKey> blockedKeys(int limit);
+
+  /**
+   * Lets an ordering key of one handler go on, in order: what waits in it, and what comes later. A
+   * poisoned delivery that was in the way stays poisoned and is passed over. Nothing else lets a
+   * sequence go on that is held ({@link dev.pigeonhole.OnPoison#HOLD_SEQUENCE}), not even dealing
+   * with its poisoned delivery.
+   *
+   * @return false if nothing was waiting and nothing in the way
+   */
+  boolean releaseKey(String handler, String orderingKey, String reason);
 }

@@ -1,6 +1,7 @@
 package dev.pigeonhole.store;
 
 import dev.pigeonhole.admin.AuditEntry;
+import dev.pigeonhole.admin.BlockedKey;
 import dev.pigeonhole.admin.ConflictView;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.HandlerCounts;
@@ -145,4 +146,20 @@ public interface AdminQueries {
 
   /** How many messages are stored. */
   long messages();
+
+  /** Ordering keys that are blocked or closed, the longest first. */
+  List<BlockedKey> blockedKeys(int limit);
+
+  /**
+   * Opens an ordering key: its poisoned deliveries no longer block, it is no longer closed, and
+   * what waits in it is due, with an audit row. False if there was nothing of all that. A store may
+   * let go one part after the other, lowest first, and says so by the key being closed from the
+   * last one on; {@link Maintenance#finishReleases} goes on where that was cut.
+   *
+   * @param keyId the key that it was asked for by
+   * @param keyHash what deliveries know of the ordering key; two keys that share it share their
+   *     fate
+   */
+  boolean releaseKey(
+      int family, int keyId, String orderingKey, long keyHash, String actor, String reason);
 }

@@ -7,6 +7,7 @@ import java.util.Set;
  * What stands before the rows that were asked for.
  *
  * @param open rows of {@code delivery} and {@code later} with a lower number, due or not
- * @param blocked those questions whose key has a poisoned delivery with a lower number
+ * @param blocked those questions whose key has a poisoned delivery with a lower number that blocks
+ *     it, or was closed from a lower number on
  */
 public record AheadRead(List<Delivery> open, Set<Ahead> blocked) {}

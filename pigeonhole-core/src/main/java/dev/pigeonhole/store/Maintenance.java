@@ -48,4 +48,10 @@ public interface Maintenance {
    * counting a failure, and answers how many.
    */
   int poisonUnknown(int handler, Failure reason, int limit);
+
+  /**
+   * Lets go the rest of ordering keys whose release was cut in the middle, by a crash or a lost
+   * connection. Costs next to nothing while there are none; any number of nodes may do so at once.
+   */
+  void finishReleases();
 }

@@ -82,6 +82,13 @@ public abstract class InboxStoreContract {
   }
 
   @Nested
+  class OrderingKeys extends KeyContract {
+    OrderingKeys() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
   class Marking extends MarkContract {
     Marking() {
       super(InboxStoreContract.this);

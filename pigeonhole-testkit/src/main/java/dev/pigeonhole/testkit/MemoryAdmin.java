@@ -2,6 +2,7 @@ package dev.pigeonhole.testkit;
 
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.admin.AuditEntry;
+import dev.pigeonhole.admin.BlockedKey;
 import dev.pigeonhole.admin.ConflictView;
 import dev.pigeonhole.admin.Content;
 import dev.pigeonhole.admin.Count;
@@ -212,7 +213,7 @@ final class MemoryAdmin implements AdminQueries {
       tables.receipts.put(
           Tables.RowKey.of(was), new Tables.ReceiptRow(was, tables.now(), discarded));
     }
-    release(was);
+    tables.keys.letGo(was);
     audit(change, message, key(was));
     return true;
   }
@@ -362,18 +363,6 @@ final class MemoryAdmin implements AdminQueries {
             0,
             true);
     rows.put(OpenRow.due(is, now));
-  }
-
-  /** And for what is blocked behind it. */
-  private void release(Delivery was) {
-    Instant now = tables.now();
-    CellRows rows = tables.open(was.cell());
-    Long keyHash = was.keyHash();
-    if (keyHash != null) {
-      rows.behind(keyHash, was.seq()).stream()
-          .filter(OpenRow::blocked)
-          .forEach(row -> rows.replace(row, OpenRow.due(row.delivery(), now)));
-    }
   }
 
   @Override
@@ -577,6 +566,27 @@ final class MemoryAdmin implements AdminQueries {
   @Override
   public long messages() {
     return tables.commit(() -> (long) tables.messages.size());
+  }
+
+  @Override
+  public List<BlockedKey> blockedKeys(int limit) {
+    return tables.commit(() -> tables.keys.blocked(limit));
+  }
+
+  @Override
+  public boolean releaseKey(
+      int family, int keyId, String orderingKey, long keyHash, String actor, String reason) {
+    return tables.commit(
+        () -> {
+          boolean released = false;
+          for (int each : tables.handlers.kin(family)) {
+            released |= tables.keys.release(each, keyHash);
+          }
+          if (released) {
+            tables.audit("release", null, key(keyId), actor, reason);
+          }
+          return released;
+        });
   }
 
   private Collection<OpenRow> open() {

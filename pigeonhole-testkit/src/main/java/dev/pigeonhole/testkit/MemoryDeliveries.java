@@ -22,7 +22,6 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 
@@ -97,19 +96,12 @@ final class MemoryDeliveries implements Deliveries {
             for (OpenRow ahead : tables.open(row.cell()).ahead(row.keyHash(), row.seq())) {
               open.add(ahead.delivery());
             }
-            if (tables.poison.values().stream().anyMatch(poison -> blocks(poison, row))) {
+            if (tables.keys.inTheWay(row.cell().handler(), row.keyHash(), row.seq())) {
               blocked.add(row);
             }
           }
           return new AheadRead(List.copyOf(open), Set.copyOf(blocked));
         });
-  }
-
-  private static boolean blocks(Tables.PoisonRow poison, Ahead row) {
-    Delivery delivery = poison.delivery();
-    return delivery.cell().equals(row.cell())
-        && Objects.equals(delivery.keyHash(), row.keyHash())
-        && delivery.seq() < row.seq();
   }
 
   @Override

@@ -3,6 +3,7 @@ package dev.pigeonhole.testkit;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
+import dev.pigeonhole.OnPoison;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.Maintenance;
 import dev.pigeonhole.store.Pruning;
@@ -97,8 +98,13 @@ final class MemoryMaintenance implements Maintenance {
           }
           rows.sort(Comparator.comparing(row -> row.delivery().seq()));
           List<OpenRow> chosen = rows.subList(0, Math.min(limit, rows.size()));
-          chosen.forEach(row -> tables.poison(row, row.delivery().marked(0), reason));
+          chosen.forEach(
+              row -> tables.poison(row, row.delivery().marked(0), reason, OnPoison.BLOCK_KEY));
           return chosen.size();
         });
   }
+
+  /** Whatever is released here is released whole. */
+  @Override
+  public void finishReleases() {}
 }

@@ -114,6 +114,7 @@ final class MemoryPruning {
       Tables.RowKey key = new Tables.RowKey(row.seq(), family);
       Tables.PoisonRow poison = tables.poison.remove(key);
       if (poison != null) {
+        tables.keys.letGo(poison.delivery());
         tables.audit(
             "delete",
             row.ref(),

@@ -3,7 +3,6 @@ package dev.pigeonhole.testkit;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Settlement;
-import java.util.Objects;
 
 /**
  * Ends one attempt. Every outcome takes the row away at its version or raises the version, so that
@@ -46,29 +45,25 @@ final class Settler {
       rows.replace(row, OpenRow.due(next, tables.now().plus(later.delay())));
     } else if (outcome instanceof Outcome.Poisoned poisoned) {
       int failures = poisoned.counted() ? was.failures() + 1 : was.failures();
-      tables.poison(row, next(was, 0, failures, crashes, 0), poisoned.failure());
+      tables.poison(
+          row, next(was, 0, failures, crashes, 0), poisoned.failure(), poisoned.onPoison());
     } else if (outcome instanceof Outcome.Released) {
       Delivery next = next(was, 1, was.failures(), crashes, 1);
       rows.replace(row, OpenRow.due(next, tables.now()));
     } else if (outcome instanceof Outcome.Blocked) {
       Delivery next = next(was, 1, was.failures(), crashes, 0);
-      rows.replace(row, hasHead(was) ? OpenRow.blocked(next) : OpenRow.due(next, tables.now()));
+      rows.replace(
+          row, staysBlocked(was) ? OpenRow.blocked(next) : OpenRow.due(next, tables.now()));
     }
   }
 
   /**
-   * Whether a poisoned delivery still stands before this one. An operator may have retried it since
-   * the engine looked, and what is blocked behind no head would wait for ever.
+   * Whether something still stands in the way of this row. An operator may have dealt with it since
+   * the engine looked, and what is blocked behind nothing would wait for ever.
    */
-  private boolean hasHead(Delivery blocked) {
-    return blocked.keyHash() == null
-        || tables.poison.values().stream()
-            .map(Tables.PoisonRow::delivery)
-            .anyMatch(
-                head ->
-                    head.cell().handler() == blocked.cell().handler()
-                        && Objects.equals(head.keyHash(), blocked.keyHash())
-                        && head.seq() < blocked.seq());
+  private boolean staysBlocked(Delivery row) {
+    return row.keyHash() == null
+        || tables.keys.inTheWay(row.cell().handler(), row.keyHash(), row.seq());
   }
 
   /** The row after the attempt: its mark is always cleared. */

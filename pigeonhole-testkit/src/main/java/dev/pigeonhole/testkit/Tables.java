@@ -2,6 +2,7 @@ package dev.pigeonhole.testkit;
 
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.OnPoison;
 import dev.pigeonhole.admin.Pause;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.Delivery;
@@ -51,6 +52,7 @@ final class Tables {
   final HandlerRegistry handlers = new HandlerRegistry();
   final Ownership ownership = new Ownership();
   final MemoryPruning pruning = new MemoryPruning(this);
+  final MemoryKeys keys = new MemoryKeys(this);
 
   private final Map<Cell, CellRows> open = new HashMap<>();
   private final Map<RowKey, Deque<Failure>> failures = new HashMap<>();
@@ -65,8 +67,8 @@ final class Tables {
   /** The proof that a delivery ended well, as it stood then. */
   record ReceiptRow(Delivery delivery, Instant at, boolean discarded) {}
 
-  /** A delivery that is not tried again by itself, as it stood then. */
-  record PoisonRow(Delivery delivery, Instant at) {}
+  /** A delivery that is not tried again by itself, as it stood then, and whether others wait. */
+  record PoisonRow(Delivery delivery, Instant at, boolean blocks) {}
 
   /** A second copy of a known identity with other content. */
   record ConflictRow(long id, long seq, NewMessage copy, Instant at) {}
@@ -142,9 +144,10 @@ final class Tables {
   }
 
   /** Moves an open row to poison, however it was counted. */
-  void poison(OpenRow row, Delivery as, Failure failure) {
+  void poison(OpenRow row, Delivery as, Failure failure, OnPoison onPoison) {
     open(as.cell()).remove(row);
-    poison.put(RowKey.of(as), new PoisonRow(as, now()));
+    poison.put(RowKey.of(as), new PoisonRow(as, now(), onPoison == OnPoison.BLOCK_KEY));
+    keys.poisoned(as, onPoison);
     record(as, failure);
   }
 

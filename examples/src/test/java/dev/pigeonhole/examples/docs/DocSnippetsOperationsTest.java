@@ -8,6 +8,7 @@ import dev.pigeonhole.Failure;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.admin.BlockedKey;
 import dev.pigeonhole.admin.BulkChange;
 import dev.pigeonhole.admin.ChangePreview;
 import dev.pigeonhole.admin.ChangeResult;
@@ -97,6 +98,30 @@ class DocSnippetsOperationsTest {
     // end
     assertThat(paused).extracting(Pause::by).containsExactly("jane");
     assertThat(admin.paused()).isEmpty();
+  }
+
+  @Test
+  void blockedKeys() {
+    TestInbox test =
+        TestInbox.of(orders).with(it -> it.retry(RetryPolicy.defaults().maxAttempts(1)));
+    Inbox inbox = test.inbox();
+    mailer.failTimes(1);
+    for (String id : List.of("1", "2")) {
+      test.receive(
+          "orders", Message.of("m-" + id, new OrderPlaced("o-" + id, "c-1")).orderedBy("c-1"));
+    }
+    test.drain();
+    List<String> seen = new ArrayList<>();
+    // snippet:blocked-keys
+    InboxAdmin admin = inbox.admin().as("jane");
+    for (BlockedKey key : admin.blockedKeys(20)) { // the longest blocked first
+      seen.add(key.orderingKey() + " waits for " + key.head().orElseThrow());
+      admin.releaseKey(key.handler(), key.orderingKey(), "m-1 is not needed for the others");
+    }
+    // end
+    assertThat(seen).containsExactly("c-1 waits for orders/m-1");
+    test.drain();
+    assertThat(mailer.sent).containsExactly("o-2");
   }
 
   @Test

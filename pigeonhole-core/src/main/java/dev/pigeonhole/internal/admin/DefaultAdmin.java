@@ -5,6 +5,7 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.admin.AuditEntry;
+import dev.pigeonhole.admin.BlockedKey;
 import dev.pigeonhole.admin.ChangeResult;
 import dev.pigeonhole.admin.ConflictView;
 import dev.pigeonhole.admin.Content;
@@ -303,5 +304,23 @@ public final class DefaultAdmin implements InboxAdmin {
   @Override
   public DrainCheck drainCheck(String handler) {
     return new DrainCheck(handler, queries().open(id(handler).keyId()));
+  }
+
+  @Override
+  public List<BlockedKey> blockedKeys(int limit) {
+    return queries().blockedKeys(limit);
+  }
+
+  @Override
+  public boolean releaseKey(String handler, String orderingKey, String reason) {
+    HandlerId id = id(handler);
+    return queries()
+        .releaseKey(
+            id.family(),
+            id.keyId(),
+            orderingKey,
+            Hashes.key(orderingKey),
+            admin.actor(),
+            Administration.checked(reason));
   }
 }

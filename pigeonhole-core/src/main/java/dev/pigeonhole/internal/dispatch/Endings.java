@@ -104,7 +104,7 @@ final class Endings {
       Delivery row, BoundHandler handler, MessageRef message, ErrorCode code, String text) {
     Failure failure = Failures.of(code, text, clock.instant());
     settler.add(
-        new Settlement(row, new Outcome.Poisoned(failure, false)),
+        new Settlement(row, poisoned(handler, failure, false)),
         () -> {
           LOG.warn(
               "Delivery of {} to '{}' is poisoned: {}",
@@ -152,10 +152,10 @@ final class Endings {
     int failures = attempt.work.delivery().failures() + 1;
     Backoff policy = policy(attempt);
     if (thrown instanceof CodecException && !attempt.decoded()) {
-      return new Outcome.Poisoned(failure, false);
+      return poisoned(attempt.handler, failure, false);
     }
     if (thrown instanceof PoisonException) {
-      return new Outcome.Poisoned(failure, true);
+      return poisoned(attempt.handler, failure, true);
     }
     if (thrown instanceof RetryLaterException later) {
       if (!later.counted()) {
@@ -163,7 +163,7 @@ final class Endings {
       }
       Outcome outcome =
           failures >= policy.maxAttempts()
-              ? new Outcome.Poisoned(failure, true)
+              ? poisoned(attempt.handler, failure, true)
               : new Outcome.RetryAfter(bounded(later.delay()), failure);
       return unlessPaused(attempt, policy, outcome, failure);
     }
@@ -172,8 +172,12 @@ final class Endings {
     Outcome outcome =
         wait.isPresent()
             ? new Outcome.RetryAfter(wait.get(), failure)
-            : new Outcome.Poisoned(failure, true);
+            : poisoned(attempt.handler, failure, true);
     return policy.poisons(thrown) ? outcome : unlessPaused(attempt, policy, outcome, failure);
+  }
+
+  private static Outcome poisoned(BoundHandler handler, Failure failure, boolean counted) {
+    return new Outcome.Poisoned(failure, counted, handler.onPoison());
   }
 
   /** While its handler is paused no message is to blame. */

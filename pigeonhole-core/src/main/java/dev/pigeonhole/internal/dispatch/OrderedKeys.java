@@ -1,5 +1,6 @@
 package dev.pigeonhole.internal.dispatch;
 
+import dev.pigeonhole.OnPoison;
 import dev.pigeonhole.store.Ahead;
 import dev.pigeonhole.store.AheadRead;
 import dev.pigeonhole.store.Cell;
@@ -27,9 +28,9 @@ import java.util.Set;
  * <p>A key that has more followers than this node wants to remember is <em>full</em>: the rest is
  * neither kept nor asked about, but left where it is until half of the others are gone.
  *
- * <p>Behind a poisoned head nothing runs. Behind a head that waits for its time everything waits,
- * until it has come back as due. Whenever somebody else turns out to work on a key, all that was
- * thought of it is forgotten and read again.
+ * <p>Behind a poisoned head nothing runs, unless its channel says so. Behind a head that waits for
+ * its time everything waits, until it has come back as due. Whenever somebody else turns out to
+ * work on a key, all that was thought of it is forgotten and read again.
  */
 final class OrderedKeys {
   private static final int MAX_WAITING_PER_CAPACITY = 20;
@@ -310,7 +311,10 @@ final class OrderedKeys {
   }
 
   private void waitOrBlock(HandlerLine line, KeyLine key, Delivery row, Outcome outcome) {
-    if (outcome instanceof Outcome.Poisoned) {
+    if (outcome instanceof Outcome.Poisoned poisoned) {
+      if (poisoned.onPoison() == OnPoison.SKIP) {
+        return;
+      }
       List<Delivery> followers = new ArrayList<>();
       for (KeyLine.Member member : key.members.values()) {
         if (member.runnable()) {

@@ -396,6 +396,7 @@ public final class DefaultInbox implements Inbox {
               sources,
               backlog,
               new Pruner(store.maintenance(), retention, events, backlog::pressing),
+              store.maintenance()::finishReleases,
               own,
               timer,
               this::hasStopped);

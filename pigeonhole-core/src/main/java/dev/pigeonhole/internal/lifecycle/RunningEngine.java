@@ -48,6 +48,7 @@ final class RunningEngine implements RunningInbox {
       Sources sources,
       Backlog backlog,
       Pruner pruner,
+      Runnable finishReleases,
       @Nullable ExecutorService ownWorkers,
       ScheduledExecutorService timer,
       Runnable onStopped) {
@@ -76,7 +77,7 @@ final class RunningEngine implements RunningInbox {
         new Loop(
             name,
             "backlog",
-            () -> lookAndWait(backlog, pruner, settings.beat()),
+            () -> lookAndWait(backlog, pruner, finishReleases, settings.beat()),
             nothing,
             delay,
             events,
@@ -111,13 +112,15 @@ final class RunningEngine implements RunningInbox {
     TimeUnit.NANOSECONDS.sleep(engine.untilBeatTurn().toNanos());
   }
 
-  private void lookAndWait(Backlog backlog, Pruner pruner, Duration interval)
+  private void lookAndWait(
+      Backlog backlog, Pruner pruner, Runnable finishReleases, Duration interval)
       throws InterruptedException {
     if (ending.getCount() == 0) {
       TimeUnit.MILLISECONDS.sleep(20); // there is nothing to look after any more
       return;
     }
     backlog.look();
+    finishReleases.run();
     pruner.turn();
     ending.await(interval.toMillis(), TimeUnit.MILLISECONDS);
   }

@@ -1,5 +1,6 @@
 package dev.pigeonhole.internal.registry;
 
+import dev.pigeonhole.OnPoison;
 import dev.pigeonhole.store.HandlerId;
 import java.util.List;
 
@@ -7,8 +8,20 @@ import java.util.List;
  * A handler with the numbers the store knows it by.
  *
  * @param ids the current key first, then the former ones
+ * @param channelOnPoison what its channel says
  */
-public record BoundHandler(HandlerSpec spec, TypeSpec type, List<HandlerId> ids) {
+public record BoundHandler(
+    HandlerSpec spec, TypeSpec type, List<HandlerId> ids, OnPoison channelOnPoison) {
+
+  /** A handler whose poisoned deliveries block their keys. */
+  public BoundHandler(HandlerSpec spec, TypeSpec type, List<HandlerId> ids) {
+    this(spec, type, ids, OnPoison.BLOCK_KEY);
+  }
+
+  /** Nobody waits for anybody at a handler that does not care for order. */
+  public OnPoison onPoison() {
+    return spec.unordered() ? OnPoison.SKIP : channelOnPoison;
+  }
 
   /** What new deliveries are created under. */
   public HandlerId id() {

@@ -2,6 +2,7 @@ package dev.pigeonhole.internal.registry;
 
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.OnMissingId;
+import dev.pigeonhole.OnPoison;
 import dev.pigeonhole.Unhandled;
 import java.util.List;
 
@@ -18,4 +19,18 @@ public record ChannelSpec(
     OnConflict onConflict,
     Unhandled unhandled,
     OnMissingId onMissingId,
-    List<TypeSpec> types) {}
+    OnPoison onPoison,
+    List<TypeSpec> types) {
+
+  /** A channel whose poisoned deliveries block their keys. */
+  public ChannelSpec(
+      String name,
+      boolean direct,
+      boolean withoutInbox,
+      OnConflict onConflict,
+      Unhandled unhandled,
+      OnMissingId onMissingId,
+      List<TypeSpec> types) {
+    this(name, direct, withoutInbox, onConflict, unhandled, onMissingId, OnPoison.BLOCK_KEY, types);
+  }
+}

@@ -29,7 +29,7 @@ public final class Registry {
       channels.put(channel.name(), channel);
       for (TypeSpec type : channel.types()) {
         for (HandlerSpec spec : type.handlers()) {
-          bind(new BoundHandler(spec, type, List.copyOf(ids.get(next++))));
+          bind(new BoundHandler(spec, type, List.copyOf(ids.get(next++)), channel.onPoison()));
         }
       }
     }

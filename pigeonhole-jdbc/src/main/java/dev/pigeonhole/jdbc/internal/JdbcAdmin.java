@@ -3,6 +3,7 @@ package dev.pigeonhole.jdbc.internal;
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.admin.AuditEntry;
+import dev.pigeonhole.admin.BlockedKey;
 import dev.pigeonhole.admin.ConflictView;
 import dev.pigeonhole.admin.Count;
 import dev.pigeonhole.admin.DeliveryState;
@@ -180,15 +181,6 @@ final class JdbcAdmin implements AdminQueries {
       VALUES (?, ?, ?, ?, ?, ?, ?, {now})
       """;
 
-  // Index: later_key, poison_key. What stands behind another poisoned row stays blocked.
-  private static final String RELEASE_BLOCKED =
-      """
-      UPDATE {later} l SET due_at = {now}
-      WHERE l.handler = ? AND l.key_hash = ? AND l.seq > ? AND l.due_at IS NULL
-        AND NOT EXISTS (SELECT 1 FROM {poison} p
-                        WHERE p.handler = l.handler AND p.key_hash = l.key_hash AND p.seq < l.seq)
-      """;
-
   private static final String KEY = "SELECT handler_key FROM {handler} WHERE key_id = ?";
 
   private static final String AUDIT =
@@ -258,16 +250,26 @@ final class JdbcAdmin implements AdminQueries {
   private final Families families;
   private final Statements statements;
   private final JdbcPruning pruning;
+  private final KeyGates gates;
+  private final KeyAdmin keys;
   private final AdminLists lists;
   private final AdminDetail detail;
   private final Operations operations;
   private final Replays replays;
 
-  JdbcAdmin(Jdbc jdbc, Families families, Statements statements, JdbcPruning pruning) {
+  JdbcAdmin(
+      Jdbc jdbc,
+      Families families,
+      Statements statements,
+      JdbcPruning pruning,
+      KeyGates gates,
+      KeyAdmin keys) {
     this.jdbc = jdbc;
     this.families = families;
     this.statements = statements;
     this.pruning = pruning;
+    this.gates = gates;
+    this.keys = keys;
     this.lists = new AdminLists(jdbc, families, statements);
     this.detail = new AdminDetail(jdbc, lists, statements);
     this.operations = new Operations(jdbc);
@@ -603,30 +605,32 @@ final class JdbcAdmin implements AdminQueries {
   }
 
   private boolean change(String source, String id, int family, AdminChange change) {
-    return jdbc.transaction(
-        session -> {
-          Optional<Stored> message = stored(session, source, id);
-          return message.isPresent()
-              && change(session, new Place(message.get().seq(), family), change, "");
-        });
+    return keys.finishing(
+        jdbc.transaction(
+            session -> {
+              Optional<Stored> message = stored(session, source, id);
+              return message.isPresent()
+                  && change(session, new Place(message.get().seq(), family), change, "");
+            }));
   }
 
   @Override
   public boolean edit(
       String source, String id, int family, EditedContent content, String actor, String reason) {
     AdminChange retry = new AdminChange(Action.RETRY, null, actor, reason);
-    return jdbc.transaction(
-        session -> {
-          Optional<Stored> message = stored(session, source, id);
-          if (message.isEmpty()) {
-            return false;
-          }
-          Place place = new Place(message.get().seq(), family);
-          Optional<Poisoned> poisoned = lockPoisoned(session, place);
-          return poisoned.isPresent()
-              && edit(session, poisoned.get(), content, actor, reason)
-              && change(session, place, retry, " with other content");
-        });
+    return keys.finishing(
+        jdbc.transaction(
+            session -> {
+              Optional<Stored> message = stored(session, source, id);
+              if (message.isEmpty()) {
+                return false;
+              }
+              Place place = new Place(message.get().seq(), family);
+              Optional<Poisoned> poisoned = lockPoisoned(session, place);
+              return poisoned.isPresent()
+                  && edit(session, poisoned.get(), content, actor, reason)
+                  && change(session, place, retry, " with other content");
+            }));
   }
 
   private static boolean edit(
@@ -670,8 +674,11 @@ final class JdbcAdmin implements AdminQueries {
 
   @Override
   public Operation step(Operation operation, AdminChange change, List<Place> chosen, boolean last) {
-    return operations.step(
-        operation, chosen, last, (session, place) -> apply(session, place, change));
+    Operation after =
+        operations.step(
+            operation, chosen, last, (session, place) -> apply(session, place, change));
+    keys.finishing(after.changed() > operation.changed());
+    return after;
   }
 
   private Effect apply(Session session, Place place, AdminChange change) throws SQLException {
@@ -740,9 +747,7 @@ final class JdbcAdmin implements AdminQueries {
     }
     Long keyHash = head.keyHash();
     if (keyHash != null) {
-      session.update(
-          RELEASE_BLOCKED,
-          params -> params.add(head.handler()).add(keyHash.longValue()).add(head.seq()));
+      gates.letGo(session, new KeyGates.Key(head.handler(), keyHash), head.keyId());
     }
     String subject =
         "%s for handler '%s'%s"
@@ -933,5 +938,16 @@ final class JdbcAdmin implements AdminQueries {
             session
                 .one("SELECT count(*) FROM {message}", params -> {}, row -> row.getLong(1))
                 .orElse(0L));
+  }
+
+  @Override
+  public List<BlockedKey> blockedKeys(int limit) {
+    return keys.blocked(limit);
+  }
+
+  @Override
+  public boolean releaseKey(
+      int family, int keyId, String orderingKey, long keyHash, String actor, String reason) {
+    return keys.release(family, keyId, orderingKey, keyHash, actor, reason);
   }
 }

@@ -41,18 +41,21 @@ final class JdbcMaintenance implements Maintenance {
   private final Deliveries deliveries;
   private final StartupChecks checks;
   private final JdbcPruning pruning;
+  private final KeyAdmin keys;
 
   JdbcMaintenance(
       Jdbc jdbc,
       Registry registry,
       Deliveries deliveries,
       StartupChecks checks,
-      JdbcPruning pruning) {
+      JdbcPruning pruning,
+      KeyAdmin keys) {
     this.jdbc = jdbc;
     this.registry = registry;
     this.deliveries = deliveries;
     this.checks = checks;
     this.pruning = pruning;
+    this.keys = keys;
   }
 
   @Override
@@ -138,6 +141,11 @@ final class JdbcMaintenance implements Maintenance {
             .map(each -> new Settlement(each, new Outcome.Poisoned(reason, false)))
             .toList();
     return ends.size() - deliveries.settle(ends).size();
+  }
+
+  @Override
+  public void finishReleases() {
+    keys.finishReleases();
   }
 
   private static List<Delivery> waiting(Session session, List<Cell> cells, int limit)

@@ -69,6 +69,15 @@ final class JdbcPruning {
   private static final String FORGET_UNHANDLED = "DELETE FROM {unhandled} WHERE seq IN (:seqs)";
   private static final String FORGET_FAILURES = "DELETE FROM {failure} WHERE seq IN (:seqs)";
   private static final String FORGET_POISON = "DELETE FROM {poison} WHERE seq IN (:seqs)";
+
+  // Index: poison_pk. What they block must not wait for a head that is gone.
+  private static final String LOCK_HEADS =
+      """
+      SELECT handler, key_hash, key_id FROM {poison}
+      WHERE seq IN (:seqs) AND blocks = TRUE AND key_hash IS NOT NULL
+      ORDER BY seq, handler FOR UPDATE
+      """;
+
   private static final String FORGET_RECEIPTS = "DELETE FROM {receipt} WHERE seq IN (:seqs)";
   private static final String FORGET = "DELETE FROM {message} WHERE seq IN (:seqs)";
 
@@ -103,10 +112,12 @@ final class JdbcPruning {
 
   private final Jdbc jdbc;
   private final Statements statements;
+  private final KeyGates gates;
 
-  JdbcPruning(Jdbc jdbc, Statements statements) {
+  JdbcPruning(Jdbc jdbc, Statements statements, KeyGates gates) {
     this.jdbc = jdbc;
     this.statements = statements;
+    this.gates = gates;
   }
 
   Pruning.Step step(Pruning pruning, int limit) {
@@ -284,8 +295,18 @@ final class JdbcPruning {
     }
     if (judgement.poisoned > 0) {
       change(session, AUDIT, seqs);
+      record Head(KeyGates.Key key, int keyId) {}
+      List<Head> heads =
+          statements.guarded(
+              session,
+              session.sql(LOCK_HEADS).replace(":seqs", Lists.numbers(seqs)),
+              params -> {},
+              row -> new Head(new KeyGates.Key(row.getInt(1), row.getLong(2)), row.getInt(3)));
       if (change(session, FORGET_POISON, seqs) != judgement.poisoned) {
         throw new SQLException("An operator has changed what was about to go", "40001");
+      }
+      for (Head each : heads) {
+        gates.letGo(session, each.key(), each.keyId());
       }
     }
     forget(session, seqs);

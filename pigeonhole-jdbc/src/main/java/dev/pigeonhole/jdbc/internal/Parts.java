@@ -52,10 +52,12 @@ public record Parts(
   private static Parts wire(Jdbc jdbc, DataSource dataSource, DataSource beats, boolean embedded) {
     Statements statements = jdbc.dialect.statements();
     Families families = new Families();
-    Settling settling = new Settling(statements);
+    KeyGates gates = new KeyGates(statements);
+    KeyAdmin keys = new KeyAdmin(jdbc, families, statements, gates);
+    Settling settling = new Settling(statements, gates);
     JdbcDeliveries deliveries = new JdbcDeliveries(jdbc, statements, settling);
     Registry registry = new Registry(jdbc, families);
-    JdbcPruning pruning = new JdbcPruning(jdbc, statements);
+    JdbcPruning pruning = new JdbcPruning(jdbc, statements, gates);
     return new Parts(
         new JdbcAcceptor(jdbc, new Gate(statements, families), statements),
         deliveries,
@@ -65,8 +67,9 @@ public record Parts(
             registry,
             deliveries,
             new StartupChecks(jdbc, dataSource, dataSource == beats),
-            pruning),
-        new JdbcAdmin(jdbc, families, statements, pruning),
+            pruning,
+            keys),
+        new JdbcAdmin(jdbc, families, statements, pruning, gates, keys),
         new JdbcTransactions(jdbc, statements),
         !jdbc.dialect.name().equals("h2"));
   }

@@ -227,7 +227,8 @@ final class PostgresStatements implements Statements {
       ORDER BY d.due_at, d.seq
       """;
 
-  // Indexes: delivery_pk up to the highest number asked for in a cell, later_key, poison_key.
+  // Indexes: delivery_pk up to the highest number asked for in a cell, later_key, poison_key,
+  // closed_key_pk.
   private static final String AHEAD =
       """
       SELECT d.seq, d.lane, d.handler, d.version, d.key_id, d.failures, d.crashes, d.releases,
@@ -253,9 +254,14 @@ final class PostgresStatements implements Statements {
       FROM unnest(?::int[], ?::int[], ?::bigint[], ?::bigint[]) AS k(lane, handler, key_hash, top)
       CROSS JOIN LATERAL (
         SELECT p.seq FROM {poison} p
-        WHERE p.handler = k.handler AND p.key_hash = k.key_hash AND p.seq < k.top
+        WHERE p.handler = k.handler AND p.key_hash = k.key_hash AND p.blocks AND p.seq < k.top
         ORDER BY p.seq LIMIT 1
       ) AS p
+      UNION ALL
+      SELECT c.seq, k.lane, k.handler, 0, 0, 0, 0, 0, k.key_hash, 0, 'p'
+      FROM unnest(?::int[], ?::int[], ?::bigint[], ?::bigint[]) AS k(lane, handler, key_hash, top)
+      JOIN {closed_key} c
+        ON c.handler = k.handler AND c.key_hash = k.key_hash AND c.seq < k.top
       """;
 
   @Override
@@ -507,6 +513,7 @@ final class PostgresStatements implements Statements {
           bindCells(params, cells.stream().map(Map.Entry::getKey).toList());
           params.array("int8", cells.stream().map(Map.Entry::getValue).toArray(Long[]::new));
           params.array("int8", hashes);
+          bindKeys(params, keys);
           bindKeys(params, keys);
           bindKeys(params, keys);
         },

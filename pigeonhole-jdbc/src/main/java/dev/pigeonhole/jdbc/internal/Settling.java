@@ -1,6 +1,7 @@
 package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.Failure;
+import dev.pigeonhole.OnPoison;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Settlement;
@@ -29,15 +30,6 @@ final class Settling {
   private static final int SLOTS = 10;
   private static final Duration LONGEST_DELAY = Duration.ofDays(36_500);
 
-  // Index: poison_key. Waits for an operator who is just retrying the head, see block().
-  private static final String LOCK_HEAD =
-      """
-      SELECT seq FROM {poison}
-      WHERE handler = ? AND key_hash = ? AND seq < ?
-      ORDER BY seq LIMIT 1
-      FOR UPDATE
-      """;
-
   // Index: failure_pk.
   private static final String LAST_NUMBERS =
       """
@@ -47,9 +39,11 @@ final class Settling {
       """;
 
   private final Statements statements;
+  private final KeyGates gates;
 
-  Settling(Statements statements) {
+  Settling(Statements statements, KeyGates gates) {
     this.statements = statements;
+    this.gates = gates;
   }
 
   /** Settles what is still there at its version and answers it. */
@@ -64,6 +58,8 @@ final class Settling {
     List<Waiting> waiting = new ArrayList<>();
     List<Failed> failed = new ArrayList<>();
     List<Failed> poisoned = new ArrayList<>();
+    List<Failed> blocking = new ArrayList<>();
+    List<Delivery> closing = new ArrayList<>();
     for (Delivery each : taken) {
       Outcome outcome = outcomes.get(each);
       if (outcome instanceof Outcome.Completed) {
@@ -80,8 +76,11 @@ final class Settling {
       } else if (outcome instanceof Outcome.Poisoned poison) {
         Failed end =
             new Failed(each, poison.failure(), each.failures() + (poison.counted() ? 1 : 0));
-        poisoned.add(end);
+        (poison.onPoison() == OnPoison.BLOCK_KEY ? blocking : poisoned).add(end);
         failed.add(end);
+        if (poison.onPoison() == OnPoison.HOLD_SEQUENCE) {
+          closing.add(each);
+        }
       } else if (outcome instanceof Outcome.Released) {
         if (each.late()) {
           waiting.add(
@@ -100,7 +99,9 @@ final class Settling {
     receipts(session, completed);
     release(session, released);
     wait(session, waiting);
-    poison(session, poisoned);
+    poison(session, poisoned, false);
+    poison(session, blocking, true);
+    gates.close(session, closing);
     record(session, failed);
     return taken;
   }
@@ -132,10 +133,10 @@ final class Settling {
   record Failed(Delivery delivery, Failure failure, int failures) {}
 
   /**
-   * A row that is to be blocked may have lost its poisoned head since the engine looked: an
-   * operator retried it and released everything that stood blocked at that moment. Whoever comes
-   * first holds the head's row: then the operator waits and finds ours, or we wait and find no
-   * head, and the row becomes due at once instead of waiting for ever.
+   * What was in the way of a row that is to be blocked may have gone since the engine looked: an
+   * operator dealt with it and released everything that stood blocked at that moment. Whoever comes
+   * first holds it: then the operator waits and finds our row, or we wait and find nothing in the
+   * way, and the row becomes due at once instead of waiting for ever.
    */
   private Set<Delivery> stillBlocked(Session session, Map<Delivery, Outcome> outcomes)
       throws SQLException {
@@ -146,16 +147,15 @@ final class Settling {
             .map(Map.Entry::getKey)
             .sorted(Named.ORDER)
             .toList();
-    Set<List<Long>> headed = new LinkedHashSet<>();
+    Set<KeyGates.Key> headed = new LinkedHashSet<>();
     for (Delivery each : candidates) {
-      Long keyHash = each.keyHash();
-      if (keyHash == null) {
+      if (each.keyHash() == null) {
         blocked.add(each);
         continue;
       }
-      // In ascending order: a head of an earlier row of the key is one of this row, too.
-      List<Long> key = List.of((long) each.cell().handler(), keyHash);
-      if (headed.contains(key) || lockHead(session, each, keyHash)) {
+      // In ascending order: what is in the way of an earlier row of the key is in that of this one.
+      KeyGates.Key key = KeyGates.key(each);
+      if (headed.contains(key) || gates.holdWhatIsInTheWay(session, key, each.seq())) {
         headed.add(key);
         blocked.add(each);
       }
@@ -163,17 +163,7 @@ final class Settling {
     return blocked;
   }
 
-  private boolean lockHead(Session session, Delivery delivery, long keyHash) throws SQLException {
-    return !statements
-        .guarded(
-            session,
-            LOCK_HEAD,
-            params -> params.add(delivery.cell().handler()).add(keyHash).add(delivery.seq()),
-            row -> row.getLong(1))
-        .isEmpty();
-  }
-
-  void receipts(Session session, List<Delivery> completed) throws SQLException {
+  static void receipts(Session session, List<Delivery> completed) throws SQLException {
     session.insertIfAbsent(
         """
         INSERT INTO {receipt} (seq, handler, key_id, failures, crashes, releases, completed_at)
@@ -253,13 +243,20 @@ final class Settling {
     return bounded.toNanos() / 1000;
   }
 
-  private static void poison(Session session, List<Failed> poisoned) throws SQLException {
+  /**
+   * Puts down poisoned rows.
+   *
+   * @param blocks whether what follows in their keys, if they have any, has to wait for them
+   */
+  private static void poison(Session session, List<Failed> poisoned, boolean blocks)
+      throws SQLException {
     session.insert(
         """
         INSERT INTO {poison} (lane, handler, seq, version, key_id, failures, crashes, releases, key_hash,
-                              error_code, error_type, error_text, stack, fingerprint, failed_at, poisoned_at)
+                              blocks, error_code, error_type, error_text, stack, fingerprint, failed_at, poisoned_at)
         VALUES\s""",
-        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})",
+        "(?, ?, ?, ?, ?, ?, ?, ?, ?, %s, ?, ?, ?, ?, ?, ?, {now})"
+            .formatted(blocks ? "TRUE" : "FALSE"),
         poisoned,
         (params, each) ->
             bind(

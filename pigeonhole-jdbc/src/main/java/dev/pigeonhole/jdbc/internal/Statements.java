@@ -105,7 +105,7 @@ interface Statements {
   /** Removes open rows at their versions and leaves receipts; answers which were there. */
   default Set<Delivery> complete(Session session, List<Delivery> deliveries) throws SQLException {
     Set<Delivery> taken = take(session, deliveries);
-    new Settling(this).receipts(session, List.copyOf(taken));
+    Settling.receipts(session, List.copyOf(taken));
     return taken;
   }
 

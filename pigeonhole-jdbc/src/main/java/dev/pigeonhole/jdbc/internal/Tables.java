@@ -26,6 +26,7 @@ public final class Tables {
           "later",
           "receipt",
           "poison",
+          "closed_key",
           "failure",
           "handler",
           "node",

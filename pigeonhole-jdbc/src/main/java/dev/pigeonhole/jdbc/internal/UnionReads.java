@@ -60,8 +60,16 @@ final class UnionReads {
       """
       (SELECT min(seq), lane, handler, 0, 0, 0, 0, 0, key_hash, 0, 'p'
        FROM {poison}
-       WHERE lane = %d AND handler = %d AND seq < %d AND key_hash IN (%s)
+       WHERE lane = %d AND handler = %d AND seq < %d AND key_hash IN (%s) AND blocks = TRUE
        GROUP BY lane, handler, key_hash)
+      """;
+
+  // Index: closed_key_pk. Last: what is being released moves from poison to here.
+  private static final String AHEAD_CLOSED =
+      """
+      (SELECT seq, %1$d, handler, 0, 0, 0, 0, 0, key_hash, 0, 'p'
+       FROM {closed_key}
+       WHERE handler = %2$d AND seq < %3$d AND key_hash IN (%4$s))
       """;
 
   private UnionReads() {}
@@ -127,6 +135,7 @@ final class UnionReads {
           for (List<Ahead> part : Lists.chunks(keys, keysPerSelect)) {
             selects.add(select(session, AHEAD_LATE, cell, part));
             selects.add(select(session, AHEAD_POISON, cell, part));
+            selects.add(select(session, AHEAD_CLOSED, cell, part));
           }
         });
     // One statement, whatever its length: the answers must be of one snapshot.

@@ -106,6 +106,7 @@ CREATE TABLE IF NOT EXISTS {prefix}poison (
   crashes     int                         NOT NULL,
   releases    int                         NOT NULL,
   lane        smallint                    NOT NULL,
+  blocks      boolean                     NOT NULL DEFAULT true,
   error_code  varchar                     NOT NULL,
   error_type  varchar                     NOT NULL,
   error_text  varchar                     NOT NULL,
@@ -114,7 +115,22 @@ CREATE TABLE IF NOT EXISTS {prefix}poison (
   CONSTRAINT {name}poison_pk PRIMARY KEY (seq, handler)
 );
 
-CREATE INDEX IF NOT EXISTS {name}poison_key ON {prefix}poison (handler, key_hash, seq);
+CREATE INDEX IF NOT EXISTS {name}poison_key ON {prefix}poison (handler, key_hash, blocks, seq);
+
+-- Ordering keys that stay closed behind a number until an operator releases them, or (releasing)
+-- that are being let go and have come so far.
+CREATE TABLE IF NOT EXISTS {prefix}closed_key (
+  seq          bigint                      NOT NULL,
+  key_hash     bigint                      NOT NULL,
+  since        timestamp(6) with time zone NOT NULL,
+  handler      int                         NOT NULL,
+  key_id       int                         NOT NULL,
+  releasing    boolean                     NOT NULL,
+  ordering_key varchar,
+  CONSTRAINT {name}closed_key_pk PRIMARY KEY (handler, key_hash)
+);
+
+CREATE INDEX IF NOT EXISTS {name}closed_key_releasing ON {prefix}closed_key (releasing);
 
 -- The newest ten failures of a delivery: number n stands in slot n mod 10.
 CREATE TABLE IF NOT EXISTS {prefix}failure (

@@ -106,6 +106,7 @@ CREATE TABLE IF NOT EXISTS {prefix}poison (
   crashes     int                                                NOT NULL,
   releases    int                                                NOT NULL,
   lane        smallint                                           NOT NULL,
+  blocks      boolean                                            NOT NULL DEFAULT true,
   error_code  varbinary(40)                                      NOT NULL,
   error_type  varbinary(2000)                                    NOT NULL,
   error_text  longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
@@ -114,7 +115,22 @@ CREATE TABLE IF NOT EXISTS {prefix}poison (
   PRIMARY KEY (seq, handler)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
 
-CREATE INDEX IF NOT EXISTS {name}poison_key ON {prefix}poison (handler, key_hash, seq);
+CREATE INDEX IF NOT EXISTS {name}poison_key ON {prefix}poison (handler, key_hash, blocks, seq);
+
+-- Ordering keys that stay closed behind a number until an operator releases them, or (releasing)
+-- that are being let go and have come so far.
+CREATE TABLE IF NOT EXISTS {prefix}closed_key (
+  seq          bigint      NOT NULL,
+  key_hash     bigint      NOT NULL,
+  since        datetime(6) NOT NULL,
+  handler      int         NOT NULL,
+  key_id       int         NOT NULL,
+  releasing    boolean     NOT NULL,
+  ordering_key varbinary(800),
+  PRIMARY KEY (handler, key_hash)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+
+CREATE INDEX IF NOT EXISTS {name}closed_key_releasing ON {prefix}closed_key (releasing);
 
 -- The newest ten failures of a delivery: number n stands in slot n mod 10.
 CREATE TABLE IF NOT EXISTS {prefix}failure (

@@ -1,0 +1,270 @@
+package dev.pigeonhole.jdbc.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Failure;
+import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.OnPoison;
+import dev.pigeonhole.admin.BlockedKey;
+import dev.pigeonhole.jdbc.Schema;
+import dev.pigeonhole.store.Ahead;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.CellLimit;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.Range;
+import dev.pigeonhole.store.Settlement;
+import dev.pigeonhole.store.StoreSettings;
+import dev.pigeonhole.support.TestDatabase;
+import java.sql.Connection;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import javax.sql.DataSource;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * A key that is let go in parts of three, cut after each of them: at no moment may a row wait that
+ * nothing is in the way of, for nobody would ever look at it again.
+ */
+class KeyGatesTest {
+  private static final int PART = 3;
+  private static final long HASH = 4711;
+  private static final String KEY = "k";
+
+  private Parts parts;
+  private Jdbc jdbc;
+  private KeyGates gates;
+  private HandlerId handler;
+  private Cell cell;
+  private KeyGates.Key key;
+
+  private void open(TestDatabase database) throws Exception {
+    Schema.migrate(database.dataSource());
+    DataSource pool = database.pool(6);
+    parts = Parts.connect(pool, database.dataSource(), null, "pigeonhole_", null);
+    try (Connection connection = pool.getConnection()) {
+      Dialect dialect = Dialect.of(connection.getMetaData().getDatabaseProductName());
+      String schema = dialect.currentSchema(connection);
+      jdbc = new Jdbc(pool, dialect, new Tables(dialect.quote(), schema, "pigeonhole_"), null);
+    }
+    gates = new KeyGates(jdbc.dialect.statements(), PART);
+    parts.maintenance().open(new StoreSettings("shop", 1, 4, 1 << 20));
+    handler = parts.maintenance().register(List.of(List.of("a"))).get(0).get(0);
+    cell = new Cell(0, handler.family());
+    key = new KeyGates.Key(handler.family(), HASH);
+  }
+
+  private Delivery accept(String id) {
+    parts
+        .acceptor()
+        .accept(
+            List.of(
+                new NewMessage(
+                    "test",
+                    id,
+                    "type",
+                    "channel",
+                    "local",
+                    0,
+                    HASH,
+                    KEY,
+                    new byte[0],
+                    "text/plain",
+                    new byte[0],
+                    new byte[16],
+                    OnConflict.KEEP,
+                    null,
+                    null,
+                    List.of(handler))));
+    List<Delivery> fresh = parts.deliveries().fresh(List.of(Range.after(cell, 0, 100)));
+    return fresh.get(fresh.size() - 1);
+  }
+
+  private void settle(Delivery row, Outcome outcome) {
+    assertThat(parts.deliveries().settle(List.of(new Settlement(row, outcome)))).isEmpty();
+  }
+
+  private static Outcome poisoned(OnPoison onPoison) {
+    Failure failure =
+        new Failure(ErrorCode.HANDLER_FAILED, "shop.Broken", "x", "stack", "print", Instant.now());
+    return new Outcome.Poisoned(failure, true, onPoison);
+  }
+
+  /** A poisoned head, and so many that wait behind it. */
+  private List<Delivery> waiting(OnPoison onPoison, int count) {
+    settle(accept("head"), poisoned(onPoison));
+    List<Delivery> rows = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      Delivery row = accept("m-" + i);
+      settle(row, new Outcome.Blocked());
+      rows.add(row);
+    }
+    assertThat(due()).isEmpty();
+    return rows;
+  }
+
+  private List<Long> due() {
+    return parts.deliveries().due(List.of(new CellLimit(cell, 100))).rows().stream()
+        .map(Delivery::seq)
+        .sorted()
+        .toList();
+  }
+
+  private static List<Long> seqs(List<Delivery> rows) {
+    return rows.stream().map(Delivery::seq).toList();
+  }
+
+  private boolean blocked(Delivery row) {
+    Ahead question = new Ahead(cell, HASH, row.seq());
+    return parts.deliveries().ahead(List.of(question)).blocked().contains(question);
+  }
+
+  private boolean release() {
+    return jdbc.transaction(session -> gates.release(session, key, handler.keyId()));
+  }
+
+  private boolean step() {
+    return jdbc.transaction(gates::step);
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void aReleaseThatWasCutGoesOnWhereItEnded(TestDatabase database) throws Exception {
+    open(database);
+    List<Delivery> rows = new ArrayList<>(waiting(OnPoison.HOLD_SEQUENCE, 8));
+
+    assertThat(release()).isTrue();
+
+    assertThat(due()).isEqualTo(seqs(rows.subList(0, 3)));
+    assertThat(blocked(rows.get(2))).isFalse();
+    assertThat(blocked(rows.get(3))).isTrue();
+    Delivery arrival = accept("arrival");
+    assertThat(blocked(arrival)).isTrue();
+    settle(arrival, new Outcome.Blocked());
+    rows.add(arrival);
+    assertThat(parts.admin().blockedKeys(10))
+        .singleElement()
+        .satisfies(
+            it -> {
+              assertThat(it.orderingKey()).isEqualTo(KEY);
+              assertThat(it.head()).isEmpty();
+              assertThat(it.waiting()).isEqualTo(6);
+            });
+
+    assertThat(step()).isTrue();
+    assertThat(due()).isEqualTo(seqs(rows.subList(0, 6)));
+    assertThat(step()).isTrue();
+    assertThat(step()).as("a full part may not have been the last").isTrue();
+    assertThat(step()).isFalse();
+
+    assertThat(due()).isEqualTo(seqs(rows));
+    assertThat(parts.admin().blockedKeys(10)).isEmpty();
+    assertThat(blocked(accept("later"))).isFalse();
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void aNodeFinishesWhatAnOperatorBegan(TestDatabase database) throws Exception {
+    open(database);
+    List<Delivery> rows = waiting(OnPoison.BLOCK_KEY, 7);
+    assertThat(release()).isTrue();
+    assertThat(due()).hasSize(3);
+
+    parts.maintenance().finishReleases();
+
+    assertThat(due()).isEqualTo(seqs(rows));
+    assertThat(parts.admin().blockedKeys(10)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void anOperatorWhoReleasesAgainFinishesIt(TestDatabase database) throws Exception {
+    open(database);
+    List<Delivery> rows = waiting(OnPoison.BLOCK_KEY, 7);
+    assertThat(release()).isTrue();
+
+    assertThat(parts.admin().releaseKey(handler.family(), handler.keyId(), KEY, HASH, "ada", "x"))
+        .isTrue();
+
+    assertThat(due()).isEqualTo(seqs(rows));
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void aHeadThatIsPoisonedMeanwhileEndsARelease(TestDatabase database) throws Exception {
+    open(database);
+    List<Delivery> rows = waiting(OnPoison.HOLD_SEQUENCE, 8);
+    assertThat(release()).isTrue();
+    Delivery second =
+        parts.deliveries().due(List.of(new CellLimit(cell, 100))).rows().stream()
+            .filter(row -> row.seq() == rows.get(1).seq())
+            .findFirst()
+            .orElseThrow();
+    settle(second, poisoned(OnPoison.HOLD_SEQUENCE));
+
+    assertThat(step()).isFalse();
+
+    assertThat(due()).isEqualTo(List.of(rows.get(0).seq(), rows.get(2).seq()));
+    assertThat(blocked(rows.get(0))).isFalse();
+    assertThat(blocked(rows.get(2))).isTrue();
+    assertThat(parts.admin().blockedKeys(10)).extracting(BlockedKey::held).containsExactly(true);
+    assertThat(release()).isTrue();
+    parts.maintenance().finishReleases();
+    assertThat(due()).hasSize(7);
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void whoDealsWithAHeadBehindAReleaseLeavesTheRestToIt(TestDatabase database) throws Exception {
+    open(database);
+    List<Delivery> rows = waiting(OnPoison.BLOCK_KEY, 8);
+    assertThat(release()).isTrue();
+    assertThat(parts.admin().end("test", "head", handler.family(), true, "ada", "x")).isTrue();
+    parts.maintenance().finishReleases();
+
+    assertThat(due()).isEqualTo(seqs(rows));
+    assertThat(parts.admin().blockedKeys(10)).isEmpty();
+  }
+
+  /** Nodes go on with one release while rows come in behind it; each of them finds its way out. */
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void rowsThatComeWhileAReleaseIsFinishedDoNotWaitForEver(TestDatabase database) throws Exception {
+    open(database);
+    List<Delivery> rows = new ArrayList<>(waiting(OnPoison.HOLD_SEQUENCE, 10));
+    List<Delivery> arrivals = new ArrayList<>();
+    for (int i = 0; i < 10; i++) {
+      arrivals.add(accept("arrival-" + i));
+    }
+    rows.addAll(arrivals);
+    assertThat(release()).isTrue();
+
+    CompletableFuture<?> node =
+        CompletableFuture.runAsync(
+            () -> arrivals.forEach(row -> settle(row, new Outcome.Blocked())));
+    List<CompletableFuture<?>> finishing = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      finishing.add(
+          CompletableFuture.runAsync(
+              () -> {
+                while (step()) {
+                  Thread.onSpinWait();
+                }
+              }));
+    }
+    node.join();
+    finishing.forEach(CompletableFuture::join);
+    while (step()) {
+      Thread.onSpinWait();
+    }
+
+    assertThat(due()).isEqualTo(seqs(rows));
+    assertThat(parts.admin().blockedKeys(10)).isEmpty();
+  }
+}
