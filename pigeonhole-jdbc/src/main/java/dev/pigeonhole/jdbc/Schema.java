@@ -1,6 +1,8 @@
 package dev.pigeonhole.jdbc;
 
+import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.jdbc.internal.Migrations;
+import dev.pigeonhole.jdbc.internal.Relaning;
 import dev.pigeonhole.jdbc.internal.Tables;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +30,15 @@ public final class Schema {
     ofDefaults().applyTo(dataSource);
   }
 
+  /**
+   * Changes the number of lanes of an inbox with default names, see {@link #relaneOn}.
+   *
+   * @throws ConfigurationException if a node lives or a message is stored
+   */
+  public static void relane(DataSource dataSource, int lanes) {
+    ofDefaults().relaneOn(dataSource, lanes);
+  }
+
   /** The prefix {@code pigeonhole_} in the schema that the connection stands in. */
   public static Schema ofDefaults() {
     return new Schema(null, DEFAULT_PREFIX);
@@ -46,6 +57,19 @@ public final class Schema {
   /** Brings the tables up to date; needs the right to create them. */
   public void applyTo(DataSource dataSource) {
     Migrations.migrate(dataSource, schema, prefix);
+  }
+
+  /**
+   * Changes the number of lanes of an inbox that holds no message and on which no node lives;
+   * handlers and their keys stay. Whoever starts afterwards has to be configured with the new
+   * number. A node that starts meanwhile is seen, or refuses to start. A process that only accepts
+   * and never starts its inbox cannot be seen: stop it first.
+   *
+   * @param lanes 1 to 4,096
+   * @throws ConfigurationException if a node lives or a message is stored; nothing has changed then
+   */
+  public void relaneOn(DataSource dataSource, int lanes) {
+    Relaning.run(dataSource, schema, prefix, lanes);
   }
 
   /**

@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** Start-up, the registry of handler keys, and what keeps a store tidy. */
 final class JdbcMaintenance implements Maintenance {
@@ -42,20 +43,26 @@ final class JdbcMaintenance implements Maintenance {
   private final StartupChecks checks;
   private final JdbcPruning pruning;
   private final KeyAdmin keys;
+  private final AtomicInteger lanes;
 
+  /**
+   * @param lanes told to the nodes: what the inbox was opened with
+   */
   JdbcMaintenance(
       Jdbc jdbc,
       Registry registry,
       Deliveries deliveries,
       StartupChecks checks,
       JdbcPruning pruning,
-      KeyAdmin keys) {
+      KeyAdmin keys,
+      AtomicInteger lanes) {
     this.jdbc = jdbc;
     this.registry = registry;
     this.deliveries = deliveries;
     this.checks = checks;
     this.pruning = pruning;
     this.keys = keys;
+    this.lanes = lanes;
   }
 
   @Override
@@ -66,6 +73,7 @@ final class JdbcMaintenance implements Maintenance {
       throw new ConfigurationException(problems);
     }
     registry.handlers();
+    lanes.set(settings.lanes());
     return warnings;
   }
 
@@ -101,7 +109,8 @@ final class JdbcMaintenance implements Maintenance {
           new Problem(
               ErrorCode.LANES_DIFFER,
               ("The inbox was created with %d lanes and is now configured with %d. The number is"
-                      + " part of the stored data: set lanes(%d).")
+                      + " part of the stored data: set lanes(%d), or change it with Schema.relane"
+                      + " while the inbox is empty and no node runs.")
                   .formatted(owner.lanes(), settings.lanes(), owner.lanes())));
     }
     return problems;

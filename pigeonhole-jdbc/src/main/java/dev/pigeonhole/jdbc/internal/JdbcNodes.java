@@ -1,5 +1,7 @@
 package dev.pigeonhole.jdbc.internal;
 
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
 import dev.pigeonhole.store.CrashPoints;
@@ -18,6 +20,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 
 /**
@@ -37,6 +40,12 @@ final class JdbcNodes implements Nodes {
       INSERT INTO {node} (incarnation, beat, joined_at, state, name, jvm, handlers)
       VALUES (?, 0, {now}, 'LIVE', ?, ?, ?)
       """;
+
+  // Index: handler_pk. A family bears the number of its first key.
+  private static final String LOCK_HANDLERS =
+      "SELECT key_id FROM {handler} WHERE key_id IN (:handlers) ORDER BY key_id FOR UPDATE";
+
+  private static final String LANES = "SELECT lanes FROM {inbox} WHERE id = 1";
 
   // Index: node_pk.
   private static final String BEAT =
@@ -113,16 +122,22 @@ final class JdbcNodes implements Nodes {
 
   private final NodeConnection connection;
   private final boolean oneProcess;
+  private final AtomicInteger lanes;
 
-  JdbcNodes(NodeConnection connection, boolean oneProcess) {
+  /**
+   * @param lanes what the inbox was opened with; 0 before that
+   */
+  JdbcNodes(NodeConnection connection, boolean oneProcess, AtomicInteger lanes) {
     this.connection = connection;
     this.oneProcess = oneProcess;
+    this.lanes = lanes;
   }
 
   @Override
   public long join(String name, Set<Integer> handlers) {
     return connection.transaction(
         session -> {
+          refuseOtherLanes(session, handlers);
           Instant horizon = session.now().minus(REMEMBERED);
           session.update(FORGET, params -> params.add(horizon));
           if (oneProcess) {
@@ -138,6 +153,26 @@ final class JdbcNodes implements Nodes {
               JOIN, params -> params.add(incarnation).add(name).add(JVM).add(written(handlers)));
           return incarnation;
         });
+  }
+
+  /** The number may have been changed since the store was opened; from here on it cannot be. */
+  private void refuseOtherLanes(Session session, Set<Integer> handlers) throws SQLException {
+    int opened = lanes.get();
+    if (opened == 0 || handlers.isEmpty()) {
+      return;
+    }
+    session.query(
+        session.sql(LOCK_HANDLERS).replace(":handlers", Lists.numbers(handlers)),
+        params -> {},
+        row -> row.getInt(1));
+    int present = session.one(LANES, params -> {}, row -> row.getInt(1)).orElse(opened);
+    if (present != opened) {
+      throw new ConfigurationException(
+          ErrorCode.LANES_DIFFER,
+          ("The inbox has been given %d lanes since it was opened with %d here. Set lanes(%d) and"
+                  + " start again.")
+              .formatted(present, opened, present));
+    }
   }
 
   private static String written(Set<Integer> handlers) {

@@ -10,6 +10,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.InstantSource;
 import java.util.Locale;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
@@ -52,6 +53,7 @@ public record Parts(
   private static Parts wire(Jdbc jdbc, DataSource dataSource, DataSource beats, boolean embedded) {
     Statements statements = jdbc.dialect.statements();
     Families families = new Families();
+    AtomicInteger lanes = new AtomicInteger();
     KeyGates gates = new KeyGates(statements);
     KeyAdmin keys = new KeyAdmin(jdbc, families, statements, gates);
     Settling settling = new Settling(statements, gates);
@@ -61,14 +63,15 @@ public record Parts(
     return new Parts(
         new JdbcAcceptor(jdbc, new Gate(statements, families), statements),
         deliveries,
-        new JdbcNodes(new NodeConnection(beats, jdbc), embedded),
+        new JdbcNodes(new NodeConnection(beats, jdbc), embedded, lanes),
         new JdbcMaintenance(
             jdbc,
             registry,
             deliveries,
             new StartupChecks(jdbc, dataSource, dataSource == beats),
             pruning,
-            keys),
+            keys,
+            lanes),
         new JdbcAdmin(jdbc, families, statements, pruning, gates, keys),
         new JdbcTransactions(jdbc, statements),
         !jdbc.dialect.name().equals("h2"));
