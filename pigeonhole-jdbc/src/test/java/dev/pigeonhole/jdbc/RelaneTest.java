@@ -125,7 +125,7 @@ class RelaneTest {
   void aNodeThatJoinsMeanwhileSeesTheOldOrTheNewWhole(TestDatabase database) {
     int lanes = Rig.LANES;
     Rig.on(database);
-    DataSource pool = database.pool(4);
+    DataSource pool = database.pool(12);
     for (int round = 0; round < 30; round++) {
       int next = lanes == 4 ? 6 : 4;
       JdbcStore store = JdbcStore.of(pool).beatsOn(database.dataSource());

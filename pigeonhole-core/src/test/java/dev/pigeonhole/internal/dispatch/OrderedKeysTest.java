@@ -2,6 +2,7 @@ package dev.pigeonhole.internal.dispatch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.pigeonhole.OnPoison;
 import dev.pigeonhole.store.Ahead;
 import dev.pigeonhole.store.AheadRead;
 import dev.pigeonhole.store.Cell;
@@ -186,6 +187,20 @@ class OrderedKeysTest {
     read(row(3, 7));
     assertThat(rows.blocked).containsExactly(2L, 3L);
     assertThat(rows.admitted).containsExactly(1L);
+  }
+
+  @Test
+  void aPoisonedHeadThatIsSkippedMakesWay() {
+    store(row(1, 7), row(2, 7));
+    read(row(1, 7), row(2, 7));
+    end(
+        row(1, 7),
+        new Outcome.Poisoned(
+            Failures.of(new IllegalStateException(), Instant.EPOCH), true, OnPoison.SKIP));
+
+    assertThat(rows.blocked).isEmpty();
+    assertThat(rows.admitted).containsExactly(1L, 2L);
+    assertThat(line.waitingInKeys).isZero();
   }
 
   @Test

@@ -245,10 +245,14 @@ final class KeyGates {
   /** Answers the last of a full part, behind which there may be more, or null. */
   private @Nullable Long letPartGo(Session session, Key key, long after, long upTo)
       throws SQLException {
-    Session.Bind bind = // up to where, by the last one
-        params -> params.add(key.handler()).add(key.keyHash()).add(after).add(upTo);
     Long last =
-        statements.guarded(session, lastOfPart, bind, row -> row.getLong(1)).stream()
+        statements
+            .guarded(
+                session,
+                lastOfPart,
+                params -> params.add(key.handler()).add(key.keyHash()).add(after).add(upTo),
+                row -> row.getLong(1))
+            .stream()
             .findFirst()
             .orElse(null);
     long end = last == null ? upTo : last;
