@@ -20,6 +20,7 @@ public final class TypeBuilder<T> {
   private String name;
   private List<String> formerNames = List.of();
   private @Nullable Function<Object, @Nullable String> businessKey;
+  private @Nullable OnMissingKey onMissingKey;
   private @Nullable Function<Object, @Nullable String> orderingKey;
   private @Nullable PayloadCodec codec;
   private final List<Upcast> upcasts = new ArrayList<>();
@@ -45,11 +46,20 @@ public final class TypeBuilder<T> {
    * A business key instead of the message id: a republished message with a new id is a repeat. The
    * key is scoped by the type's name, so keys of two types never meet.
    *
-   * <p>Called by the threads that accept, several at once. A message for which it answers null or
-   * throws is rejected with {@code PH-ID-07}.
+   * <p>Called by the threads that accept, several at once. A message for which it throws is
+   * rejected with {@code PH-ID-07}; one for which it answers null goes by {@link #missingKey}.
    */
   public TypeBuilder<T> keyedBy(Function<? super T, @Nullable String> selector) {
     this.businessKey = payload -> selector.apply(type.cast(payload));
+    return this;
+  }
+
+  /**
+   * What happens to messages without a business key. Default {@link OnMissingKey#REJECT}; only for
+   * types with {@link #keyedBy}.
+   */
+  public TypeBuilder<T> missingKey(OnMissingKey policy) {
+    this.onMissingKey = policy;
     return this;
   }
 
@@ -161,6 +171,7 @@ public final class TypeBuilder<T> {
         name,
         formerNames,
         businessKey,
+        onMissingKey,
         orderingKey,
         codec,
         List.copyOf(upcasts),

@@ -58,6 +58,10 @@ public sealed interface InboxEvent {
   record WithoutId(String inbox, String channel, MessageRef message, String type)
       implements InboxEvent {}
 
+  /** A message came without the business key of its type and was accepted all the same. */
+  record WithoutKey(String inbox, String channel, MessageRef message, String type)
+      implements InboxEvent {}
+
   /** A message was refused. */
   record Rejected(String inbox, String channel, ErrorCode code, String reason)
       implements InboxEvent {}

@@ -61,6 +61,11 @@ public interface InboxListener {
       return with(InboxEvent.WithoutId.class, action);
     }
 
+    /** Messages that came without the business key of their type and were accepted all the same. */
+    public Choice onWithoutKey(Consumer<? super InboxEvent.WithoutKey> action) {
+      return with(InboxEvent.WithoutKey.class, action);
+    }
+
     /** Messages that were refused and are not stored. */
     public Choice onRejected(Consumer<? super InboxEvent.Rejected> action) {
       return with(InboxEvent.Rejected.class, action);

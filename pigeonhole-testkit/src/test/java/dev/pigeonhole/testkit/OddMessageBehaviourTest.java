@@ -8,7 +8,9 @@ import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Message;
+import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.OnMissingId;
+import dev.pigeonhole.OnMissingKey;
 import dev.pigeonhole.Unhandled;
 import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.event.InboxEvent;
@@ -152,6 +154,64 @@ class OddMessageBehaviourTest {
     assertThat(receive(inbox, "  ", "text", "x"))
         .isInstanceOfSatisfying(
             Acceptance.Rejected.class, it -> assertThat(it.code()).isEqualTo(ErrorCode.ID_BLANK));
+  }
+
+  private TestInbox keyed(OnMissingKey policy) {
+    Channel channel =
+        Channel.named("c")
+            .on(String.class)
+            .named("text")
+            .keyedBy(text -> text.startsWith("#") ? text.substring(1) : null)
+            .missingKey(policy)
+            .handle("h", handled::add)
+            .build();
+    return TestInbox.on(store, new TestClock(), channel).with(it -> it.listener(events));
+  }
+
+  @Test
+  void withoutABusinessKeyAMessageIsRejected() {
+    TestInbox inbox = keyed(OnMissingKey.REJECT);
+
+    assertThat(receive(inbox, "m", "text", "x"))
+        .isInstanceOfSatisfying(
+            Acceptance.Rejected.class,
+            it -> assertThat(it.code()).isEqualTo(ErrorCode.KEY_SELECTOR_FAILED));
+    assertThat(receive(inbox, "m", "text", "#k")).isInstanceOf(Acceptance.Accepted.class);
+    assertThat(events.of(InboxEvent.WithoutKey.class)).isEmpty();
+    assertThat(events.of(InboxEvent.Rejected.class)).hasSize(1);
+  }
+
+  @Test
+  void withoutABusinessKeyTheIdCanStandForIt() {
+    TestInbox inbox = keyed(OnMissingKey.USE_ID);
+
+    assertThat(receive(inbox, "m", "text", "x")).isInstanceOf(Acceptance.Accepted.class);
+    assertThat(receive(inbox, "m", "text", "x")).isInstanceOf(Acceptance.Repeat.class);
+    assertThat(receive(inbox, "m", "text", "y")).isInstanceOf(Acceptance.Conflict.class);
+    // A key that reads like the id is another identity.
+    assertThat(receive(inbox, "n", "text", "#m")).isInstanceOf(Acceptance.Accepted.class);
+
+    inbox.drain();
+    assertThat(handled).containsExactlyInAnyOrder("x", "#m");
+    assertThat(events.of(InboxEvent.WithoutKey.class))
+        .hasSize(3)
+        .allSatisfy(it -> assertThat(it.message()).isEqualTo(new MessageRef("c", "m")));
+  }
+
+  @Test
+  void withoutABusinessKeyEveryCopyCanBeTaken() {
+    TestInbox inbox = keyed(OnMissingKey.ACCEPT_EVERY_COPY);
+
+    assertThat(receive(inbox, "m", "text", "x")).isInstanceOf(Acceptance.Accepted.class);
+    assertThat(receive(inbox, "m", "text", "x")).isInstanceOf(Acceptance.Accepted.class);
+
+    inbox.drain();
+    assertThat(handled).containsExactly("x", "x");
+    assertThat(events.of(InboxEvent.WithoutKey.class))
+        .extracting(it -> it.message().id())
+        .hasSize(2)
+        .doesNotHaveDuplicates()
+        .allMatch(id -> id.startsWith("random-"));
   }
 
   @Test

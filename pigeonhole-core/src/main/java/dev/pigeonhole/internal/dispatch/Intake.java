@@ -4,7 +4,9 @@ import dev.pigeonhole.Acceptance.Rejected;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.Message;
+import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.OnMissingId;
+import dev.pigeonhole.OnMissingKey;
 import dev.pigeonhole.Unhandled;
 import dev.pigeonhole.internal.registry.ChannelSpec;
 import dev.pigeonhole.internal.registry.Hashes;
@@ -39,10 +41,23 @@ public final class Intake {
    * Exactly one of message and rejected is there.
    *
    * @param idMade whether it came without an id and has one now
+   * @param keyMissing whether it came without the business key of its type
    * @param ignored whether nobody takes it and nobody wants it stored
    */
   public record Checked(
-      @Nullable NewMessage message, @Nullable Rejected rejected, boolean idMade, boolean ignored) {}
+      @Nullable NewMessage message,
+      @Nullable Rejected rejected,
+      boolean idMade,
+      boolean keyMissing,
+      boolean ignored) {}
+
+  /**
+   * What a message is known by, not yet checked.
+   *
+   * @param byKey whether it is a business key, or stands for one
+   */
+  private record Identity(
+      String source, @Nullable String id, boolean byKey, boolean idMade, boolean keyMissing) {}
 
   private static final int LONGEST_ID = 200;
   private static final int LONGEST_SOURCE = 250;
@@ -67,7 +82,7 @@ public final class Intake {
       return convert(channel, message);
     } catch (InboxException e) {
       String reason = e.getMessage() == null ? "" : e.getMessage();
-      return new Checked(null, new Rejected(e.code(), reason), false, false);
+      return new Checked(null, new Rejected(e.code(), reason), false, false, false);
     }
   }
 
@@ -78,21 +93,12 @@ public final class Intake {
     checkType(typeName);
     checkSize(encoded);
     byte[] contentHash = Hashes.content(encoded.contentType(), encoded.content());
-    String source;
-    String id;
-    boolean idMade = false;
-    if (type != null && type.businessKey() != null) {
-      source = type.name();
-      id = selected(type, type.businessKey(), message, encoded);
-    } else {
-      source = message.source().orElse(channel.name());
-      id = message.id();
-      if ((id == null || id.isEmpty()) && channel.onMissingId() != OnMissingId.REJECT) {
-        id = madeId(channel.onMissingId(), typeName, contentHash);
-        idMade = true;
-      }
-    }
-    String checkedId = checkId(id);
+    Identity identity =
+        type != null && type.businessKey() != null
+            ? byKey(channel, type, type.businessKey(), message, typeName, encoded, contentHash)
+            : byId(channel, message, typeName, contentHash, false);
+    String source = identity.source();
+    String checkedId = checkId(identity.id());
     checkSource(source);
     checkTransport(message.transport());
     String orderingKey = orderingKey(type, message, encoded);
@@ -123,12 +129,52 @@ public final class Intake {
             encoded.contentType(),
             headers(message),
             contentHash,
-            type == null ? channel.onConflict() : type.onConflict(channel.onConflict()),
+            // With a key the identity alone decides; a republished message differs in its bytes.
+            identity.byKey() ? OnConflict.REPEAT : channel.onConflict(),
             occurredAt(message),
             notBefore(message),
             handlers);
     boolean ignored = unhandled && channel.unhandled() == Unhandled.IGNORE;
-    return new Checked(taken, null, idMade, ignored);
+    return new Checked(taken, null, identity.idMade(), identity.keyMissing(), ignored);
+  }
+
+  private static Identity byId(
+      ChannelSpec channel, Message message, String type, byte[] contentHash, boolean keyMissing) {
+    String source = message.source().orElse(channel.name());
+    String id = message.id();
+    boolean make = (id == null || id.isEmpty()) && channel.onMissingId() != OnMissingId.REJECT;
+    return new Identity(
+        source,
+        make ? madeId(channel.onMissingId(), type, contentHash) : id,
+        false,
+        make,
+        keyMissing);
+  }
+
+  private Identity byKey(
+      ChannelSpec channel,
+      TypeSpec type,
+      Function<Object, @Nullable String> selector,
+      Message message,
+      String typeName,
+      Payloads.Encoded encoded,
+      byte[] contentHash) {
+    String key = selected(type, selector, message, encoded);
+    if (key != null) {
+      return new Identity(type.name(), key, true, false, false);
+    }
+    OnMissingKey policy = type.onMissingKey();
+    if (policy == OnMissingKey.USE_ID) {
+      return byId(channel, message, typeName, contentHash, true);
+    }
+    if (policy == OnMissingKey.ACCEPT_EVERY_COPY) {
+      return new Identity(type.name(), "random-" + UUID.randomUUID(), true, false, true);
+    }
+    throw reject(
+        ErrorCode.KEY_SELECTOR_FAILED,
+        ("The key selector of %s answered nothing, or there is no body: the message has no business"
+                + " key. Send one, or let such messages in with .missingKey(…).")
+            .formatted(type.name()));
   }
 
   /** The same content under another type is another message. */
@@ -199,14 +245,16 @@ public final class Intake {
     }
   }
 
-  private String selected(
+  /** The business key; null where there is none. */
+  private @Nullable String selected(
       TypeSpec type,
       Function<Object, @Nullable String> selector,
       Message message,
       Payloads.Encoded encoded) {
     String selected;
     try {
-      selected = selector.apply(object(type, message, encoded));
+      Object payload = object(type, message, encoded);
+      selected = payload == null ? null : selector.apply(payload);
     } catch (InboxException e) {
       throw e;
     } catch (RuntimeException e) {
@@ -215,26 +263,14 @@ public final class Intake {
           "The key selector of %s threw %s.".formatted(type.name(), e.getClass().getName()),
           e);
     }
-    if (selected == null || selected.isEmpty()) {
-      throw reject(
-          ErrorCode.KEY_SELECTOR_FAILED,
-          "The key selector of %s answered nothing: the message has no business key."
-              .formatted(type.name()));
-    }
-    return selected;
+    return selected == null || selected.codePoints().allMatch(Intake::isBlank) ? null : selected;
   }
 
-  private Object object(TypeSpec type, Message message, Payloads.Encoded encoded) {
-    Object payload =
-        message.type().isPresent()
-            ? payloads.decode(encoded.content(), encoded.contentType(), type, message.type().get())
-            : message.payload();
-    if (payload == null) {
-      throw reject(
-          ErrorCode.KEY_SELECTOR_FAILED,
-          "The message has no body, so no key of %s can be selected.".formatted(type.name()));
-    }
-    return payload;
+  /** What selectors look at; null without a body. */
+  private @Nullable Object object(TypeSpec type, Message message, Payloads.Encoded encoded) {
+    return message.type().isPresent()
+        ? payloads.decode(encoded.content(), encoded.contentType(), type, message.type().get())
+        : message.payload();
   }
 
   private @Nullable String orderingKey(
@@ -242,7 +278,14 @@ public final class Intake {
     String key = message.orderingKey().orElse(null);
     if (key == null && type != null && type.orderingKey() != null) {
       try {
-        key = type.orderingKey().apply(object(type, message, encoded));
+        Object payload = object(type, message, encoded);
+        if (payload == null) {
+          throw reject(
+              ErrorCode.KEY_SELECTOR_FAILED,
+              "The message has no body, so no ordering key of %s can be selected."
+                  .formatted(type.name()));
+        }
+        key = type.orderingKey().apply(payload);
       } catch (InboxException e) {
         throw e;
       } catch (RuntimeException e) {

@@ -257,10 +257,14 @@ public final class DefaultInbox implements Inbox {
   /** What was stored, but not as one would wish. */
   private void tellOddities(Intake.Checked checked, NewMessage message, AcceptResult result) {
     boolean stored = result instanceof AcceptResult.Stored;
-    if (!checked.idMade() && !(stored && message.handlers().isEmpty())) {
+    if (!checked.idMade() && !checked.keyMissing() && !(stored && message.handlers().isEmpty())) {
       return;
     }
     MessageRef ref = new MessageRef(message.source(), message.id());
+    if (checked.keyMissing()) {
+      events.tell(
+          new InboxEvent.WithoutKey(settings.name(), message.channel(), ref, message.type()));
+    }
     if (checked.idMade()) {
       events.tell(
           new InboxEvent.WithoutId(settings.name(), message.channel(), ref, message.type()));

@@ -90,6 +90,13 @@ public final class Rules {
   private void check(ChannelSpec channel, TypeSpec type) {
     keep(
         "%s of channel '%s'".formatted(type.type().getName(), channel.name()), type.keepReceipts());
+    if (type.onMissingKey() != null && type.businessKey() == null) {
+      add(
+          ErrorCode.OPTION_NOT_APPLICABLE,
+          "%s of channel '%s' has missingKey but no business key. Select one with .keyedBy(…), or"
+                  .formatted(type.type().getName(), channel.name())
+              + " leave it out.");
+    }
     Set<String> names = new HashSet<>();
     for (String name : type.names()) {
       if (!names.add(name)) {

@@ -1,6 +1,6 @@
 package dev.pigeonhole.internal.registry;
 
-import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.OnMissingKey;
 import dev.pigeonhole.codec.PayloadCodec;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param name the logical name that new messages are stored under
  * @param formerNames names that stored messages may still carry
  * @param businessKey selects the identity; null for the message's own id
+ * @param onMissingKey null where nothing was said: reject
  * @param orderingKey selects the ordering key; null for the message's own
  * @param codec null for the inbox's
  * @param upcasts older forms of it
@@ -24,6 +25,7 @@ public record TypeSpec(
     String name,
     List<String> formerNames,
     @Nullable Function<Object, @Nullable String> businessKey,
+    @Nullable OnMissingKey onMissingKey,
     @Nullable Function<Object, @Nullable String> orderingKey,
     @Nullable PayloadCodec codec,
     List<Upcast> upcasts,
@@ -54,10 +56,5 @@ public record TypeSpec(
       }
     }
     return null;
-  }
-
-  /** With a business key the identity alone decides; a republished message differs in its bytes. */
-  public OnConflict onConflict(OnConflict channels) {
-    return businessKey == null ? channels : OnConflict.REPEAT;
   }
 }

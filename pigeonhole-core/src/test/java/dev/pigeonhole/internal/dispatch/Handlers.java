@@ -18,7 +18,8 @@ final class Handlers {
   static BoundHandler plain(String key, MessageHandler<Object> handler) {
     return new BoundHandler(
         new HandlerSpec(HandlerKey.of(key), handler, null, null, HandlerSpec.Options.NONE),
-        new TypeSpec(String.class, "t", List.of(), null, null, null, List.of(), null, List.of()),
+        new TypeSpec(
+            String.class, "t", List.of(), null, null, null, null, List.of(), null, List.of()),
         List.of(new HandlerId(key, 1, 1)));
   }
 

@@ -9,6 +9,7 @@ import dev.pigeonhole.Headers;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.OnMissingId;
+import dev.pigeonhole.OnMissingKey;
 import dev.pigeonhole.Unhandled;
 import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.internal.registry.ChannelSpec;
@@ -32,6 +33,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.NullSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The table of bad input, row by row, and good input that only looks bad. */
@@ -70,6 +72,14 @@ class IntakeTest {
       @Nullable Function<Object, @Nullable String> businessKey,
       @Nullable Function<Object, @Nullable String> orderingKey,
       Message message) {
+    return check(businessKey, null, orderingKey, message);
+  }
+
+  private static Intake.Checked check(
+      @Nullable Function<Object, @Nullable String> businessKey,
+      @Nullable OnMissingKey onMissingKey,
+      @Nullable Function<Object, @Nullable String> orderingKey,
+      Message message) {
     HandlerSpec handler =
         new HandlerSpec(
             HandlerKey.of("reserve"), received -> {}, null, null, HandlerSpec.Options.NONE);
@@ -79,6 +89,7 @@ class IntakeTest {
             "order.placed",
             List.of("Order"),
             businessKey,
+            onMissingKey,
             orderingKey,
             null,
             List.of(),
@@ -90,13 +101,15 @@ class IntakeTest {
             "text",
             List.of(),
             businessKey,
+            onMissingKey,
             orderingKey,
             null,
             List.of(),
             null,
             List.of());
     TypeSpec bytes =
-        new TypeSpec(byte[].class, "blob", List.of(), null, null, null, List.of(), null, List.of());
+        new TypeSpec(
+            byte[].class, "blob", List.of(), null, null, null, null, List.of(), null, List.of());
     ChannelSpec channel =
         new ChannelSpec(
             "orders",
@@ -299,8 +312,63 @@ class IntakeTest {
           .isEqualTo(ErrorCode.ID_CONTROL_CHARACTER);
       assertThat(rejected(check(payload -> "x".repeat(201), null, order("m"))).code())
           .isEqualTo(ErrorCode.ID_TOO_LONG);
-      assertThat(rejected(check(payload -> "", null, order("m"))).code())
-          .isEqualTo(ErrorCode.KEY_SELECTOR_FAILED);
+    }
+
+    @ParameterizedTest
+    @NullSource
+    @ValueSource(strings = {"", " ", "\u00a0\t"})
+    void aMessageWithoutABusinessKeyGoesByThePolicyOfItsType(@Nullable String key) {
+      Message message = order("m").from("shop");
+
+      for (@Nullable OnMissingKey none : Arrays.asList(null, OnMissingKey.REJECT)) {
+        Rejected rejected = rejected(check(payload -> key, none, null, message));
+        assertThat(rejected.code()).isEqualTo(ErrorCode.KEY_SELECTOR_FAILED);
+        assertThat(rejected.reason()).contains("order.placed", ".missingKey(");
+      }
+      Intake.Checked byId = check(payload -> key, OnMissingKey.USE_ID, null, message);
+      NewMessage own = Objects.requireNonNull(byId.message());
+      assertThat(List.of(own.source(), own.id())).containsExactly("shop", "m");
+      assertThat(own.onConflict()).isEqualTo(OnConflict.KEEP);
+      Intake.Checked any = check(payload -> key, OnMissingKey.ACCEPT_EVERY_COPY, null, message);
+      NewMessage random = Objects.requireNonNull(any.message());
+      assertThat(random.source()).isEqualTo("order.placed");
+      assertThat(random.id()).startsWith("random-");
+      assertThat(List.of(byId.keyMissing(), any.keyMissing())).containsExactly(true, true);
+      assertThat(List.of(byId.idMade(), any.idMade())).containsExactly(false, false);
+    }
+
+    @Test
+    void aMessageWithAKeyDoesNotMindThePolicy() {
+      Intake.Checked checked =
+          check(payload -> "k", OnMissingKey.USE_ID, null, order("m").from("shop"));
+
+      assertThat(checked.keyMissing()).isFalse();
+      assertThat(Objects.requireNonNull(checked.message()).id()).isEqualTo("k");
+    }
+
+    @Test
+    void aMissingBodyHasNoKeyButASelectorThatThrowsIsNoMissingKey() {
+      Message bodiless = Message.encoded("m", "Order", null, "a/b");
+      assertThat(
+              Objects.requireNonNull(
+                      check(payload -> "k", OnMissingKey.USE_ID, null, bodiless).message())
+                  .id())
+          .isEqualTo("m");
+
+      Function<Object, @Nullable String> throwing =
+          payload -> {
+            throw new IllegalStateException("no");
+          };
+      for (OnMissingKey policy : OnMissingKey.values()) {
+        assertThat(rejected(check(throwing, policy, null, order("m"))).code())
+            .isEqualTo(ErrorCode.KEY_SELECTOR_FAILED);
+      }
+    }
+
+    @Test
+    void withoutKeyAndIdThereIsNothingToUse() {
+      assertThat(rejected(check(payload -> null, OnMissingKey.USE_ID, null, order(null))).code())
+          .isEqualTo(ErrorCode.ID_MISSING);
     }
   }
 

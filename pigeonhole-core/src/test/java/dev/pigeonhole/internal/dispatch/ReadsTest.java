@@ -99,7 +99,7 @@ class ReadsTest {
               new HandlerSpec(
                   HandlerKey.of("h"), received -> {}, null, null, HandlerSpec.Options.NONE),
               new TypeSpec(
-                  String.class, "t", List.of(), null, null, null, List.of(), null, List.of()),
+                  String.class, "t", List.of(), null, null, null, null, List.of(), null, List.of()),
               List.of(new HandlerId("h", 1, 1))),
           8,
           100,

@@ -66,7 +66,7 @@ class RunnerTest {
         new BoundHandler(
             new HandlerSpec(HandlerKey.of("h"), null, body, null, HandlerSpec.Options.NONE),
             new TypeSpec(
-                String.class, "t", List.of(), null, null, null, List.of(), null, List.of()),
+                String.class, "t", List.of(), null, null, null, null, List.of(), null, List.of()),
             List.of(new HandlerId("h", 1, 1)));
     HandlerLine line =
         new HandlerLine(

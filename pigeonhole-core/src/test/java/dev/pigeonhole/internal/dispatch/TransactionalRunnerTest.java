@@ -105,7 +105,7 @@ class TransactionalRunnerTest {
                 new HandlerSpec.Options(
                     null, Duration.ofMillis(50), null, shared, false, null, null, null)),
             new TypeSpec(
-                String.class, "t", List.of(), null, null, null, List.of(), null, List.of()),
+                String.class, "t", List.of(), null, null, null, null, List.of(), null, List.of()),
             List.of(new HandlerId("h", 1, 1)));
     Transactions store =
         (deliveries, work) -> {

@@ -23,7 +23,16 @@ class LookalikesTest {
 
   private static TypeSpec type(String name, String... formerNames) {
     return new TypeSpec(
-        String.class, name, List.of(formerNames), null, null, null, List.of(), null, List.of());
+        String.class,
+        name,
+        List.of(formerNames),
+        null,
+        null,
+        null,
+        null,
+        List.of(),
+        null,
+        List.of());
   }
 
   @ParameterizedTest

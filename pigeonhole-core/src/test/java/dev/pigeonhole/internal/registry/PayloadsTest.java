@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 
 class PayloadsTest {
   private static TypeSpec type(Class<?> type) {
-    return new TypeSpec(type, "t", List.of(), null, null, null, List.of(), null, List.of());
+    return new TypeSpec(type, "t", List.of(), null, null, null, null, List.of(), null, List.of());
   }
 
   record Simple(String name, int count, @Nullable Long seen) {}

@@ -7,6 +7,7 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.OnMissingId;
+import dev.pigeonhole.OnMissingKey;
 import dev.pigeonhole.Unhandled;
 import java.time.Duration;
 import java.util.List;
@@ -56,7 +57,7 @@ class RulesTest {
 
   private static TypeSpec type(Class<?> type, String name, HandlerSpec... handlers) {
     return new TypeSpec(
-        type, name, List.of(), null, null, null, List.of(), null, List.of(handlers));
+        type, name, List.of(), null, null, null, null, List.of(), null, List.of(handlers));
   }
 
   private static ChannelSpec channel(String name, HandlerSpec... handlers) {
@@ -98,6 +99,25 @@ class RulesTest {
                 channel("orders", handler("a", "a-old", "a-older"), handler("b")),
                 channel("payments", type(Payment.class, "payment", transactional("c")))))
         .isEmpty();
+  }
+
+  @Test
+  void aPolicyForMissingKeysNeedsABusinessKey() {
+    TypeSpec keyless =
+        new TypeSpec(
+            Order.class,
+            "order",
+            List.of(),
+            null,
+            OnMissingKey.USE_ID,
+            null,
+            null,
+            List.of(),
+            null,
+            List.of(handler("h")));
+
+    assertThat(only(ErrorCode.OPTION_NOT_APPLICABLE, channel("orders", keyless)))
+        .contains("'orders'", Order.class.getName(), ".keyedBy(");
   }
 
   @ParameterizedTest
@@ -183,6 +203,7 @@ class RulesTest {
             Payment.class,
             "payment",
             List.of("order"),
+            null,
             null,
             null,
             null,
