@@ -16,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  */
 public final class Message {
+  private static final int NORMAL_PRIORITY = 4;
+
   private final @Nullable String id;
   private final @Nullable Object payload;
   private final @Nullable String type;
@@ -23,6 +25,7 @@ public final class Message {
   private final @Nullable String source;
   private final Headers headers;
   private final @Nullable String orderingKey;
+  private final int priority;
   private final @Nullable Instant notBefore;
   private final @Nullable Instant occurredAt;
   private final String transport;
@@ -35,6 +38,7 @@ public final class Message {
     this.source = from.source;
     this.headers = from.headers;
     this.orderingKey = from.orderingKey;
+    this.priority = from.priority;
     this.notBefore = from.notBefore;
     this.occurredAt = from.occurredAt;
     this.transport = from.transport;
@@ -89,6 +93,20 @@ public final class Message {
   public Message orderedBy(@Nullable String orderingKey) {
     Builder builder = new Builder(this);
     builder.orderingKey = orderingKey;
+    return new Message(builder);
+  }
+
+  /**
+   * From 0 to 9, the highest first; 4 without it. A step counts like an hour of waiting, so that
+   * the low ones have their turn, too: a 9 goes before what came up to five hours earlier, a 0
+   * behind what came up to four hours later.
+   *
+   * <p>It decides when a message is first tried, as far as handlers have more to do than they can.
+   * With an ordering key or {@link #notBefore(Instant)} it is ignored, and a retry has none.
+   */
+  public Message priority(int priority) {
+    Builder builder = new Builder(this);
+    builder.priority = priority;
     return new Message(builder);
   }
 
@@ -151,6 +169,11 @@ public final class Message {
     return Optional.ofNullable(orderingKey);
   }
 
+  /** What {@link #priority(int)} was given, or 4. */
+  public int priority() {
+    return priority;
+  }
+
   /** What {@link #notBefore(Instant)} was given. */
   public Optional<Instant> notBefore() {
     return Optional.ofNullable(notBefore);
@@ -180,6 +203,7 @@ public final class Message {
     @Nullable String source;
     Headers headers = Headers.none();
     @Nullable String orderingKey;
+    int priority = NORMAL_PRIORITY;
     @Nullable Instant notBefore;
     @Nullable Instant occurredAt;
     String transport = "local";
@@ -194,6 +218,7 @@ public final class Message {
       source = from.source;
       headers = from.headers;
       orderingKey = from.orderingKey;
+      priority = from.priority;
       notBefore = from.notBefore;
       occurredAt = from.occurredAt;
       transport = from.transport;

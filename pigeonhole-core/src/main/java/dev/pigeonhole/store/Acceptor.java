@@ -15,6 +15,7 @@ import java.util.List;
  *       a message accepted after another's accept returned has the higher number.
  *   <li>The same identity twice in one list: the first is stored, the second is known.
  *   <li>A message with {@code notBefore} in the future waits in {@code later}.
+ *   <li>A message with a {@code place} stands there too, due at once.
  * </ul>
  */
 public interface Acceptor {

@@ -16,8 +16,17 @@ public interface Deliveries {
   /** Fresh rows of these ranges, ascending by seq within each cell. */
   List<Delivery> fresh(List<Range> ranges);
 
-  /** Rows of {@code later} whose due time has come, and when the next one comes. */
+  /**
+   * Rows of {@code later} whose due time has come, and when the next one comes; not those with a
+   * place.
+   */
   DueRead due(List<CellLimit> cells);
+
+  /**
+   * Rows that have a place of their own, the lowest first, over all of these cells. Such a row
+   * could run at once. Being released keeps its place; every other outcome takes it away.
+   */
+  List<Delivery> placed(List<CellLimit> cells);
 
   /**
    * What stands before these ordered rows, in one snapshot that is no older than the call. Every
@@ -26,8 +35,8 @@ public interface Deliveries {
   AheadRead ahead(List<Ahead> rows);
 
   /**
-   * How many fresh rows each family has in these cells, counted up to {@code atMost} and not
-   * further; a family without any may be missing.
+   * How many fresh rows, and rows with a place, each family has in these cells, counted up to
+   * {@code atMost} and not further; a family without any may be missing.
    */
   Map<Integer, Integer> waiting(List<Cell> cells, int atMost);
 

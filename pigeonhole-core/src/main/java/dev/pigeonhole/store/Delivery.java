@@ -15,7 +15,10 @@ import org.jspecify.annotations.Nullable;
  * @param releases attempts cut by a shutdown
  * @param keyHash hash of the ordering key, or null
  * @param mark the incarnation that marked this row before dispatching it, or 0
- * @param late whether it stands in {@code later}: it has waited for a time or a release
+ * @param late whether it stands in {@code later}: it has waited for a time or a release, or has a
+ *     place of its own
+ * @param place its place among what waits for the same handler, the lowest first; 0 where its
+ *     number or its due time tells
  */
 public record Delivery(
     Cell cell,
@@ -27,7 +30,23 @@ public record Delivery(
     int releases,
     @Nullable Long keyHash,
     long mark,
-    boolean late) {
+    boolean late,
+    long place) {
+
+  /** A delivery without a place of its own. */
+  public Delivery(
+      Cell cell,
+      long seq,
+      int version,
+      int keyId,
+      int failures,
+      int crashes,
+      int releases,
+      @Nullable Long keyHash,
+      long mark,
+      boolean late) {
+    this(cell, seq, version, keyId, failures, crashes, releases, keyHash, mark, late, 0);
+  }
 
   /** A delivery as it is created: nothing has been tried, and it stands in no {@code later}. */
   public static Delivery fresh(Cell cell, long seq, int keyId, @Nullable Long keyHash) {
@@ -37,13 +56,19 @@ public record Delivery(
   /** The same delivery, standing in {@code later} or not. */
   public Delivery inLater(boolean stands) {
     return new Delivery(
-        cell, seq, version, keyId, failures, crashes, releases, keyHash, mark, stands);
+        cell, seq, version, keyId, failures, crashes, releases, keyHash, mark, stands, place);
+  }
+
+  /** The same delivery with this place. */
+  public Delivery at(long otherPlace) {
+    return new Delivery(
+        cell, seq, version, keyId, failures, crashes, releases, keyHash, mark, late, otherPlace);
   }
 
   /** The same delivery with this incarnation's mark; 0 takes it away. */
   public Delivery marked(long incarnation) {
     return new Delivery(
-        cell, seq, version, keyId, failures, crashes, releases, keyHash, incarnation, late);
+        cell, seq, version, keyId, failures, crashes, releases, keyHash, incarnation, late, place);
   }
 
   /** The attempt number a handler sees; the first is 1. */

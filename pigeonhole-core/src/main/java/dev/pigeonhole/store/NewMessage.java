@@ -26,6 +26,9 @@ import org.jspecify.annotations.Nullable;
  * @param occurredAt when the producer says it happened
  * @param notBefore no attempt before this time of the database's clock
  * @param handlers whom it is delivered to; empty keeps the message without deliveries
+ * @param place its place among what waits for the same handler, the lowest first, see {@link
+ *     Deliveries#placed}; 0 for one that takes its turn by its number. One with an ordering key or
+ *     {@code notBefore} has none
  */
 public record NewMessage(
     String source,
@@ -43,7 +46,46 @@ public record NewMessage(
     OnConflict onConflict,
     @Nullable Instant occurredAt,
     @Nullable Instant notBefore,
-    List<HandlerId> handlers) {
+    List<HandlerId> handlers,
+    long place) {
+
+  /** A message without a place of its own. */
+  public NewMessage(
+      String source,
+      String id,
+      String type,
+      String channel,
+      String transport,
+      int lane,
+      @Nullable Long keyHash,
+      @Nullable String orderingKey,
+      byte @Nullable [] content,
+      String contentType,
+      byte[] headers,
+      byte[] contentHash,
+      OnConflict onConflict,
+      @Nullable Instant occurredAt,
+      @Nullable Instant notBefore,
+      List<HandlerId> handlers) {
+    this(
+        source,
+        id,
+        type,
+        channel,
+        transport,
+        lane,
+        keyHash,
+        orderingKey,
+        content,
+        contentType,
+        headers,
+        contentHash,
+        onConflict,
+        occurredAt,
+        notBefore,
+        handlers,
+        0);
+  }
 
   /** The same message for these handlers instead. */
   public NewMessage to(List<HandlerId> others) {
@@ -63,7 +105,8 @@ public record NewMessage(
         onConflict,
         occurredAt,
         notBefore,
-        List.copyOf(others));
+        List.copyOf(others),
+        place);
   }
 
   /** As it would be read under this number; the arrays are shared. */

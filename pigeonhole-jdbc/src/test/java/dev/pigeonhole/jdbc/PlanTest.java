@@ -137,6 +137,16 @@ class PlanTest {
     assertThat(rig.store.deliveries().waiting(Rig.cells(rig.a), 500)).isNotEmpty();
     rig.store.deliveries().load(rows.stream().map(Delivery::seq).toList());
     rig.store.deliveries().mark(rows, 7, false);
+    assertThat(rig.store.acceptor().accept(placed(rig, name))).hasSize(10);
+    assertThat(
+            rig.complete(
+                rig.store
+                    .deliveries()
+                    .placed(
+                        Rig.cells(rig.a).stream()
+                            .map(cell -> new dev.pigeonhole.store.CellLimit(cell, 10))
+                            .toList())))
+        .isEmpty();
     rig.settle(rows.subList(0, 10), new Outcome.RetryAfter(Duration.ZERO, Rig.failure("x")));
     rig.settle(rows.subList(10, 20), new Outcome.Poisoned(Rig.failure("x"), true));
     rig.settle(rows.subList(20, 25), new Outcome.Blocked());
@@ -183,6 +193,34 @@ class PlanTest {
             .rows());
   }
 
+  /** Messages that go before everything else. */
+  private static List<NewMessage> placed(Rig rig, String name) {
+    List<NewMessage> batch = new ArrayList<>();
+    for (int i = 0; i < 10; i++) {
+      NewMessage plain = rig.message(name + "/placed/" + i, rig.a);
+      batch.add(
+          new NewMessage(
+              plain.source(),
+              plain.id(),
+              plain.type(),
+              plain.channel(),
+              plain.transport(),
+              plain.lane(),
+              null,
+              null,
+              plain.content(),
+              plain.contentType(),
+              plain.headers(),
+              plain.contentHash(),
+              plain.onConflict(),
+              null,
+              null,
+              plain.handlers(),
+              1 + i));
+    }
+    return batch;
+  }
+
   /** Fills the tables behind the statistics' back. */
   private static void grow(Rig rig) {
     boolean postgres = rig.database.kind() == DatabaseKind.POSTGRES;
@@ -219,6 +257,15 @@ class PlanTest {
                       : "",
                   numbers));
     }
+    rig.database.execute(
+        "INSERT INTO %s (lane, handler, seq, key_id, due_at, place, reason) SELECT n %% 4, %d, %d + n, %d, %s, 1000000 + n, 'priority' FROM %s"
+            .formatted(
+                rig.table("later"),
+                rig.a.family(),
+                base + 3 * HUGE,
+                rig.a.keyId(),
+                now,
+                numbers));
     rig.database.execute(
         "INSERT INTO %s (seq, handler, key_id, completed_at, failures, crashes, releases) SELECT %d + n, %d, %d, %s, 0, 0, 0 FROM %s"
             .formatted(

@@ -89,6 +89,13 @@ public abstract class InboxStoreContract {
   }
 
   @Nested
+  class Placing extends PlaceContract {
+    Placing() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
   class Marking extends MarkContract {
     Marking() {
       super(InboxStoreContract.this);

@@ -25,6 +25,7 @@ final class MessageBuilder {
   private @Nullable Instant occurredAt;
   private @Nullable Instant notBefore;
   private List<HandlerId> handlers = List.of();
+  private long place;
 
   MessageBuilder(String source, String id) {
     this.source = source;
@@ -85,6 +86,11 @@ final class MessageBuilder {
     return this;
   }
 
+  MessageBuilder at(long place) {
+    this.place = place;
+    return this;
+  }
+
   MessageBuilder to(HandlerId... handlers) {
     this.handlers = List.of(handlers);
     return this;
@@ -107,7 +113,8 @@ final class MessageBuilder {
         onConflict,
         occurredAt,
         notBefore,
-        handlers);
+        handlers,
+        place);
   }
 
   /** The hash of an ordering key; any will do, as long as it uses all 64 bits. */

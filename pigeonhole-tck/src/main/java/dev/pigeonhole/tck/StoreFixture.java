@@ -135,9 +135,16 @@ abstract class StoreFixture {
     return dueRead(handler).rows();
   }
 
+  /** Deliveries with a place in all lanes. */
+  List<Delivery> placed(HandlerId handler) {
+    return store
+        .deliveries()
+        .placed(cells(handler).stream().map(cell -> new CellLimit(cell, MANY)).toList());
+  }
+
   /** Everything of the handler that could run now. */
   List<Delivery> ready(HandlerId handler) {
-    return concat(fresh(handler), due(handler));
+    return concat(placed(handler), concat(fresh(handler), due(handler)));
   }
 
   /** The delivery of this message, which must be ready to run. */

@@ -17,15 +17,20 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The open rows of one cell, with an index for each question that is asked of them: fresh ones by
- * number, late ones by due time, ordered ones by key.
+ * number, late ones by due time or by place, ordered ones by key.
  */
 final class CellRows {
   private static final Comparator<OpenRow> BY_DUE =
       Comparator.comparing(CellRows::dueOf).thenComparing(row -> row.delivery().seq());
 
+  private static final Comparator<OpenRow> BY_PLACE =
+      Comparator.<OpenRow, Long>comparing(row -> row.delivery().place())
+          .thenComparing(row -> row.delivery().seq());
+
   private final Map<Long, OpenRow> all = new HashMap<>();
   private final TreeMap<Long, OpenRow> fresh = new TreeMap<>();
   private final TreeSet<OpenRow> byDue = new TreeSet<>(BY_DUE);
+  private final TreeSet<OpenRow> byPlace = new TreeSet<>(BY_PLACE);
   private final Map<Long, TreeMap<Long, OpenRow>> byKey = new HashMap<>();
 
   @Nullable OpenRow get(long seq) {
@@ -41,6 +46,8 @@ final class CellRows {
     all.put(delivery.seq(), row);
     if (!delivery.late()) {
       fresh.put(delivery.seq(), row);
+    } else if (delivery.place() != 0) {
+      byPlace.add(row);
     } else if (row.due() != null) {
       byDue.add(row);
     }
@@ -55,6 +62,8 @@ final class CellRows {
     all.remove(delivery.seq());
     if (!delivery.late()) {
       fresh.remove(delivery.seq());
+    } else if (delivery.place() != 0) {
+      byPlace.remove(row);
     } else if (row.due() != null) {
       byDue.remove(row);
     }
@@ -74,8 +83,14 @@ final class CellRows {
     put(with);
   }
 
+  /** How many could run at once without ever having waited for a time. */
   int countFresh() {
-    return fresh.size();
+    return fresh.size() + byPlace.size();
+  }
+
+  /** Rows with a place, the lowest first. */
+  List<Delivery> placed(int limit) {
+    return byPlace.stream().limit(limit).map(OpenRow::delivery).toList();
   }
 
   List<Delivery> fresh(Range range) {

@@ -94,8 +94,12 @@ final class MemoryAcceptor implements Acceptor {
     Cell cell = new Cell(row.lane(), handler.family());
     Delivery delivery = Delivery.fresh(cell, row.seq(), handler.keyId(), row.keyHash());
     Instant notBefore = message.notBefore();
-    return notBefore != null && notBefore.isAfter(tables.now())
-        ? OpenRow.due(delivery, notBefore)
+    if (notBefore != null && notBefore.isAfter(tables.now())) {
+      return OpenRow.due(delivery, notBefore);
+    }
+    // A copy may lack the ordering key of what was stored.
+    return message.place() != 0 && row.keyHash() == null
+        ? OpenRow.due(delivery.at(message.place()), tables.now())
         : OpenRow.fresh(delivery);
   }
 }

@@ -63,6 +63,16 @@ final class MemoryDeliveries implements Deliveries {
         });
   }
 
+  @Override
+  public List<Delivery> placed(List<CellLimit> cells) {
+    return tables.commit(
+        () ->
+            cells.stream()
+                .flatMap(cell -> tables.open(cell.cell()).placed(cell.limit()).stream())
+                .sorted(Comparator.comparing(Delivery::place).thenComparing(Delivery::seq))
+                .toList());
+  }
+
   private static Optional<Duration> sooner(Optional<Duration> one, Optional<Duration> other) {
     if (one.isEmpty()) {
       return other;
@@ -185,7 +195,8 @@ final class MemoryDeliveries implements Deliveries {
             was.releases(),
             was.keyHash(),
             incarnation,
-            was.late());
+            was.late(),
+            was.place());
     return new OpenRow(is, row.due());
   }
 }

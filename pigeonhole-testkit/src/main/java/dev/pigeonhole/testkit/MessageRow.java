@@ -144,7 +144,8 @@ final class MessageRow {
         message.onConflict(),
         message.occurredAt(),
         message.notBefore(),
-        message.handlers());
+        message.handlers(),
+        message.place());
   }
 
   private static byte @Nullable [] copy(byte @Nullable [] bytes) {

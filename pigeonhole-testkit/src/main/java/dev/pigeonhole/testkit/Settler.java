@@ -48,7 +48,7 @@ final class Settler {
       tables.poison(
           row, next(was, 0, failures, crashes, 0), poisoned.failure(), poisoned.onPoison());
     } else if (outcome instanceof Outcome.Released) {
-      Delivery next = next(was, 1, was.failures(), crashes, 1);
+      Delivery next = next(was, 1, was.failures(), crashes, 1).at(was.place());
       rows.replace(row, OpenRow.due(next, tables.now()));
     } else if (outcome instanceof Outcome.Blocked) {
       Delivery next = next(was, 1, was.failures(), crashes, 0);

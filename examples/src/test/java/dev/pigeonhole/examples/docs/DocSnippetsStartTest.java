@@ -158,6 +158,25 @@ class DocSnippetsStartTest {
   }
 
   @Test
+  void priority() {
+    Schema.migrate(dataSource);
+    List<String> sent = new ArrayList<>();
+    Channel orders =
+        Channel.named("orders")
+            .on(OrderPlaced.class)
+            .handle("send-receipt", order -> sent.add(order.order()))
+            .build();
+    Inbox inbox = Inbox.on(JdbcStore.of(dataSource)).channel(orders).build();
+    inbox.accept("orders", Message.of("m-0", new OrderPlaced("o-0", "c-1")));
+    OrderPlaced order = new OrderPlaced("o-1", "c-1");
+    // snippet:priority
+    inbox.accept("orders", Message.of("m-1", order).priority(9)); // 0 to 9, 4 without it
+    // end
+    inbox.drain();
+    assertThat(sent).containsExactly("o-1", "o-0");
+  }
+
+  @Test
   void identityAndOrder() {
     Schema.migrate(dataSource);
     List<String> posted = new ArrayList<>();

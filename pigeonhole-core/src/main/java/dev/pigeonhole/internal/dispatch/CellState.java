@@ -28,6 +28,9 @@ final class CellState {
   /** Rows of this cell that stand open in {@code later}, due or waiting in their key. */
   int late;
 
+  /** Rows of this cell that are open here and have a place of their own. */
+  int placed;
+
   private final long[] past = new long[TICKS];
   private int tick;
 

@@ -125,7 +125,7 @@ public final class DirectChannels {
 
   private void run(
       ChannelSpec channel, BoundHandler handler, Message message, StoredMessage received) {
-    Work work = new Work(Delivery.fresh(new Cell(0, 0), 0, 0, null), received, null, 0);
+    Work work = new Work(Delivery.fresh(new Cell(0, 0), 0, 0, null), received, null, 0, 0);
     Attempt attempt = new Attempt(work, handler, new Breaker(null), () -> false);
     try {
       attempt.decoded(copy(message, received, handler.type()));

@@ -14,6 +14,7 @@ import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoredMessage;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -57,6 +58,7 @@ final class Dispatcher {
   private final Events events;
   private final Settings settings;
   private final Node node;
+  private final InstantSource clock;
   private final Map<Integer, HandlerLine> lines;
   private final List<HandlerLine> distinctLines;
   private final OpenSet open;
@@ -73,6 +75,9 @@ final class Dispatcher {
   /** Rows that slots or the settler have: news of each will come. Survives a reset. */
   private final Set<Delivery> handed = new HashSet<>();
 
+  /** The place of what comes in without a priority at this turn. */
+  private long normal;
+
   private volatile boolean stopped;
 
   Dispatcher(
@@ -82,6 +87,7 @@ final class Dispatcher {
       Events events,
       Settings settings,
       Node node,
+      InstantSource clock,
       Map<Integer, HandlerLine> lines,
       OpenSet open) {
     this.store = store;
@@ -90,6 +96,7 @@ final class Dispatcher {
     this.events = events;
     this.settings = settings;
     this.node = node;
+    this.clock = clock;
     this.lines = lines;
     this.distinctLines = List.copyOf(new HashSet<>(lines.values()));
     this.open = open;
@@ -146,6 +153,7 @@ final class Dispatcher {
   void turn(boolean waiting) throws InterruptedException {
     long wait = waiting ? nanosUntilNext(System.nanoTime()) : 0;
     Runnable first = wait > 0 ? mail.poll(wait, TimeUnit.NANOSECONDS) : mail.poll();
+    normal = Priority.normal(clock.instant());
     if (first != null) {
       first.run();
       for (Runnable next = mail.poll(); next != null; next = mail.poll()) {
@@ -201,15 +209,16 @@ final class Dispatcher {
   void reset() {
     for (HandlerLine line : distinctLines) {
       line.withdraw(any -> true).forEach(work -> handed.remove(work.delivery()));
-      line.ready.clear();
+      line.ready.withdraw(any -> true);
       line.keys.clear();
       line.occupancy = 0;
+      line.placed = 0;
       line.waitingInKeys = 0;
     }
     suspects.reset(handed);
     open.retain(handed);
     for (Delivery row : handed) {
-      line(row.cell()).occupancy++;
+      line(row.cell()).entered(row);
     }
     cells.reset(handed);
     reads.wake();
@@ -287,7 +296,7 @@ final class Dispatcher {
     List<Delivery> ordered = new ArrayList<>();
     for (Delivery row : rows) {
       CellState cell = cells.get(row.cell());
-      if (cell == null || cell.leaving || !open.offer(row)) {
+      if (cell == null || cell.leaving || !fits(row) || !open.offer(row)) {
         continue;
       }
       cells.opened(cell, row);
@@ -303,14 +312,18 @@ final class Dispatcher {
     return open.size() - before;
   }
 
+  private boolean fits(Delivery row) {
+    return row.place() == 0 || line(row.cell()).takesPlaced(row.place(), normal);
+  }
+
   /** To be run as soon as it is loaded; suspects wait until nothing else runs. */
   private void admit(Delivery row) {
     HandlerLine line = line(row.cell());
-    line.occupancy++;
+    line.entered(row);
     if (row.mark() != 0 && node.died(row.mark())) {
       suspects.add(row);
     } else {
-      line.ready.add(row);
+      line.waits(row, normal);
     }
   }
 
@@ -355,7 +368,7 @@ final class Dispatcher {
 
     @Override
     public void block(Delivery row) {
-      line(row.cell()).occupancy++;
+      line(row.cell()).entered(row);
       handed.add(row);
       settler.add(new Settlement(row, new Outcome.Blocked()), null);
     }
@@ -381,7 +394,10 @@ final class Dispatcher {
         if (!line.rate.take(now)) {
           break;
         }
-        rows.add(line.ready.remove());
+        Delivery row = line.ready.poll();
+        if (row != null) {
+          rows.add(row);
+        }
       }
     }
     if (rows.isEmpty()) {
@@ -441,10 +457,18 @@ final class Dispatcher {
       } else {
         long token = cell == null ? 0 : cell.token;
         StoredMessage own = message.as(row.cell().handler());
-        works.add(new Work(row, own, failures.get(row), token));
+        works.add(new Work(row, own, failures.get(row), token, place(row, message)));
       }
     }
     return works;
+  }
+
+  /** What waited for a time waits for its turn since then, not since it was received. */
+  private long place(Delivery row, StoredMessage message) {
+    if (row.place() != 0) {
+      return row.place();
+    }
+    return row.late() ? normal : Priority.normal(message.receivedAt());
   }
 
   private void poison(Delivery row, MessageRef message, ErrorCode code, String text) {
@@ -516,7 +540,7 @@ final class Dispatcher {
     HandlerLine line = line(row.cell());
     if (open.settled(row)) {
       cells.closed(row);
-      line.occupancy--;
+      line.left(row);
     }
     ended(row);
     if (result.refused()) {
@@ -573,25 +597,35 @@ final class Dispatcher {
         continue;
       }
       HandlerLine line = line(each.row().cell());
+      boolean placed = each.row().place() != 0;
+      if (!fits(each.row())) {
+        reads.leftBehind(line);
+        continue;
+      }
       boolean direct =
-          cell.caughtUp
+          (placed || (cell.caughtUp && line.room() > 0))
               && cell.probation == 0
               && !keys.orders(each.row())
-              && line.room() > 0
               && line.ready.isEmpty() // or it would overtake what waits for the handler's rate
               && line.takes(1) > 0
               && !quiet()
               && !stopped
               && node.mayStart();
-      if (each.row().late()) {
+      if (each.row().late() && !placed) {
         reads.dueIn(Duration.ZERO); // which tells when its time comes
       } else if (!direct || !line.rate.take(System.nanoTime())) {
-        reads.wake(cell);
+        if (placed) {
+          reads.placedSoon();
+        } else {
+          reads.wake(cell);
+        }
       } else if (open.offer(each.row())) {
         cells.opened(cell, each.row());
-        line.occupancy++;
+        line.entered(each.row());
         handed.add(each.row());
-        line.enqueue(new Work(each.row(), each.message(), null, cell.token));
+        line.enqueue(
+            new Work(
+                each.row(), each.message(), null, cell.token, place(each.row(), each.message())));
         any = true;
       }
     }
@@ -631,12 +665,7 @@ final class Dispatcher {
 
   private void dropUnstarted(HandlerLine line, Predicate<Cell> which) {
     line.withdraw(which).forEach(work -> forgetUnstarted(work.delivery()));
-    for (Delivery row : List.copyOf(line.ready)) {
-      if (which.test(row.cell())) {
-        line.ready.remove(row);
-        forgetUnstarted(row);
-      }
-    }
+    line.ready.withdraw(row -> which.test(row.cell())).forEach(this::forgetUnstarted);
   }
 
   /** Work that was queued for a slot, or taken by one that may not start it. */
@@ -653,7 +682,7 @@ final class Dispatcher {
   private void letGo(Delivery row) {
     if (open.dropped(row)) {
       cells.closed(row);
-      line(row.cell()).occupancy--;
+      line(row.cell()).left(row);
     }
     ended(row);
     keys.left(row);

@@ -124,6 +124,7 @@ public final class Engine {
                 settings.pollMin(),
                 settings.pollMax()),
             node,
+            store.clock(),
             lines,
             open);
   }

@@ -3,13 +3,10 @@ package dev.pigeonhole.internal.dispatch;
 import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.Delivery;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
@@ -28,16 +25,17 @@ final class HandlerLine {
   final Breaker breaker;
 
   // The dispatcher's thread alone touches these.
-  final Deque<Delivery> ready = new ArrayDeque<>();
+  final Places<Delivery> ready = new Places<>();
   final Map<Long, KeyLine> keys = new HashMap<>();
-  int occupancy;
+  int occupancy; // without the placed ones
+  int placed;
   int waitingInKeys;
   volatile boolean paused; // read by whoever looks at the backlog, too
 
   private final Executor executor;
   private final BooleanSupplier quiet;
   private final BiConsumer<HandlerLine, List<Work>> runner;
-  private final ConcurrentLinkedQueue<Work> queue = new ConcurrentLinkedQueue<>();
+  private final Places<Work> queue = new Places<>();
   private final AtomicInteger queued = new AtomicInteger();
   private final AtomicInteger active = new AtomicInteger();
   private final AtomicInteger stuck = new AtomicInteger();
@@ -71,6 +69,56 @@ final class HandlerLine {
   }
 
   /**
+   * Whether there is room for a row with a place. Such rows have room of their own, so that what
+   * was read before keeps nobody out who goes before it; and half of it is closed to those who go
+   * behind what comes now, for they stay longest.
+   */
+  boolean takesPlaced(long place, long normal) {
+    return !paused && placed < (place <= normal ? 2 * window() : window());
+  }
+
+  /** How many more rows with a place it takes at most. */
+  int roomForPlaced() {
+    return paused ? 0 : 2 * window() - placed;
+  }
+
+  /** Whether so many of the rows with a place are gone that reading others is worth it. */
+  boolean fewPlaced() {
+    return !paused && placed * 2 <= window();
+  }
+
+  private int window() {
+    return Math.max(16, capacity / 4);
+  }
+
+  /** The row is open here from now on. */
+  void entered(Delivery row) {
+    if (row.place() == 0) {
+      occupancy++;
+    } else {
+      placed++;
+    }
+  }
+
+  /** The row is open here no longer. */
+  void left(Delivery row) {
+    if (row.place() == 0) {
+      occupancy--;
+    } else {
+      placed--;
+    }
+  }
+
+  /** Lets a row wait to be loaded, behind those that came before it or at its place. */
+  void waits(Delivery row, long normal) {
+    if (row.place() == 0) {
+      ready.add(row, normal);
+    } else {
+      ready.addPlaced(row, row.place());
+    }
+  }
+
+  /**
    * How many rows may be handed to the slots now. With a rate no more than they can begin: what
    * waited in the queue would begin all at once.
    */
@@ -84,7 +132,11 @@ final class HandlerLine {
 
   /** Hands work to the slots. */
   void enqueue(Work work) {
-    queue.add(work);
+    if (work.delivery().place() == 0) {
+      queue.add(work, work.place());
+    } else {
+      queue.addPlaced(work, work.place());
+    }
     queued.incrementAndGet();
   }
 
@@ -136,13 +188,8 @@ final class HandlerLine {
 
   /** Takes back work of these cells that no slot has begun. */
   List<Work> withdraw(Predicate<Cell> which) {
-    List<Work> withdrawn = new ArrayList<>();
-    for (Work work : queue) {
-      if (which.test(work.delivery().cell()) && queue.remove(work)) {
-        queued.decrementAndGet();
-        withdrawn.add(work);
-      }
-    }
+    List<Work> withdrawn = queue.withdraw(work -> which.test(work.delivery().cell()));
+    queued.addAndGet(-withdrawn.size());
     return withdrawn;
   }
 

@@ -115,6 +115,7 @@ public final class Intake {
               + " or ignore such messages with .unhandled(…).");
     }
     long hash = orderingKey == null ? Hashes.identity(source, checkedId) : Hashes.key(orderingKey);
+    Instant notBefore = notBefore(message);
     NewMessage taken =
         new NewMessage(
             source,
@@ -132,8 +133,9 @@ public final class Intake {
             // With a key the identity alone decides; a republished message differs in its bytes.
             identity.byKey() ? OnConflict.REPEAT : channel.onConflict(),
             occurredAt(message),
-            notBefore(message),
-            handlers);
+            notBefore,
+            handlers,
+            place(message, orderingKey, notBefore));
     boolean ignored = unhandled && channel.unhandled() == Unhandled.IGNORE;
     return new Checked(taken, null, identity.idMade(), identity.keyMissing(), ignored);
   }
@@ -418,6 +420,20 @@ public final class Intake {
           "notBefore is %s, more than ten years ahead. Is the unit right?".formatted(at));
     }
     return at.truncatedTo(ChronoUnit.MICROS);
+  }
+
+  /** Only a message that could be tried at once can go before others, or behind them. */
+  private long place(Message message, @Nullable String orderingKey, @Nullable Instant notBefore) {
+    int priority = message.priority();
+    if (priority < Priority.LOWEST || priority > Priority.HIGHEST) {
+      throw reject(
+          ErrorCode.PRIORITY_OUT_OF_RANGE,
+          "The priority is %d; it goes from %d to %d, the highest first."
+              .formatted(priority, Priority.LOWEST, Priority.HIGHEST));
+    }
+    return priority == Priority.NORMAL || orderingKey != null || notBefore != null
+        ? 0
+        : Priority.place(priority, clock.instant());
   }
 
   private static boolean isBlank(int point) {

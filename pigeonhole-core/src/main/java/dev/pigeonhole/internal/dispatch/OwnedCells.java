@@ -129,7 +129,9 @@ final class OwnedCells {
   void opened(CellState cell, Delivery row) {
     homes.put(row, cell);
     cell.open++;
-    if (row.late()) {
+    if (row.place() != 0) {
+      cell.placed++;
+    } else if (row.late()) {
       cell.late++;
     }
   }
@@ -138,7 +140,9 @@ final class OwnedCells {
     CellState cell = homes.remove(row);
     if (cell != null) {
       cell.open--;
-      if (row.late()) {
+      if (row.place() != 0) {
+        cell.placed--;
+      } else if (row.late()) {
         cell.late--;
       }
     }
@@ -157,6 +161,7 @@ final class OwnedCells {
   private void countOpen(CellState cell, Collection<Delivery> handed) {
     cell.open = 0;
     cell.late = 0;
+    cell.placed = 0;
     for (Delivery row : handed) {
       if (row.cell().equals(cell.cell)) {
         opened(cell, row);

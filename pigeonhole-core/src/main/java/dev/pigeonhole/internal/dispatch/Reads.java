@@ -29,6 +29,9 @@ import java.util.function.ToIntFunction;
  * to wait for; while that mostly brings back what is known here, it is asked less often. None of
  * them is asked for a handler that has no room, and each costs what it returns, not what waits:
  * dead index entries under a long snapshot lie before the cursor.
+ *
+ * <p>Rows with a place of their own are read by a fifth one, the <em>placed</em>. They have room of
+ * their own, too. Where nobody uses priorities it is asked as seldom as an idle inbox is polled.
  */
 final class Reads {
   private static final long LOOK_BACK = Duration.ofMillis(200).toNanos();
@@ -48,6 +51,7 @@ final class Reads {
 
   private final Set<CellState> woken = new LinkedHashSet<>();
   private final Set<HandlerLine> fullWhenDue = new HashSet<>();
+  private final Set<HandlerLine> leftBehind = new HashSet<>();
   private boolean looking = true;
   private boolean hungry;
   private boolean swept;
@@ -60,6 +64,9 @@ final class Reads {
   private long sweepTook;
   private long noDueBefore;
   private long duePause;
+  private long nextPlaced;
+  private long noPlacedBefore;
+  private long placedPoll;
 
   Reads(
       Deliveries store,
@@ -80,6 +87,9 @@ final class Reads {
     nextDue = now;
     nextDuePoll = now;
     noDueBefore = now;
+    nextPlaced = now;
+    noPlacedBefore = now;
+    placedPoll = pollMin;
   }
 
   /** Something may have come in anywhere. */
@@ -87,6 +97,17 @@ final class Reads {
     looking = true;
     idlePoll = pollMin;
     dueIn(Duration.ZERO);
+    placedSoon();
+  }
+
+  /** A row with a place has come in. */
+  void placedSoon() {
+    nextPlaced = System.nanoTime();
+  }
+
+  /** Rows with a place wait for this handler to have room for them. */
+  void leftBehind(HandlerLine handler) {
+    leftBehind.add(handler);
   }
 
   /** Something has come in here. */
@@ -100,6 +121,9 @@ final class Reads {
     hungry = true;
     if (fullWhenDue.stream().anyMatch(Reads::hasRoom)) {
       dueIn(Duration.ZERO);
+    }
+    if (leftBehind.stream().anyMatch(HandlerLine::fewPlaced)) {
+      placedSoon();
     }
   }
 
@@ -126,6 +150,8 @@ final class Reads {
     noDueBefore = now;
     duePause = 0;
     nextSweep = now;
+    nextPlaced = now;
+    noPlacedBefore = now;
   }
 
   boolean sweptNow() {
@@ -140,7 +166,12 @@ final class Reads {
     next = Math.min(next, nextLookBack - now);
     next = Math.min(next, nextSweep - now);
     next = Math.min(next, untilDue(now));
+    next = Math.min(next, untilPlaced(now));
     return Math.max(0, next);
+  }
+
+  private long untilPlaced(long now) {
+    return Math.max(noPlacedBefore - now, nextPlaced - now);
   }
 
   private long untilDue(long now) {
@@ -163,6 +194,7 @@ final class Reads {
       nextDuePoll = now + pollMax;
       nextLookBack = now + pollMax;
       nextSweep = now + pollMax;
+      nextPlaced = now + pollMax;
       return;
     }
     boolean wasHungry = hungry;
@@ -183,6 +215,9 @@ final class Reads {
     }
     if (untilDue(now) <= 0) {
       due(now, found);
+    }
+    if (untilPlaced(now) <= 0) {
+      placed(now, found);
     }
     if (now - nextLookBack >= 0) {
       lookBack(now, found);
@@ -287,6 +322,55 @@ final class Reads {
     noDueBefore = now + duePause;
     read.untilNext()
         .ifPresent(delay -> nextDue = now + Math.max(delay.toNanos(), SHORTEST_DUE_PAUSE));
+  }
+
+  private void placed(long now, ToIntFunction<List<Delivery>> found) {
+    Map<HandlerLine, Integer> counts = new HashMap<>();
+    for (CellState cell : cells) {
+      counts.merge(line.apply(cell.cell), 1, Integer::sum);
+    }
+    List<CellLimit> asked = new ArrayList<>();
+    for (CellState cell : cells) {
+      HandlerLine handler = line.apply(cell.cell);
+      if (!cell.leaving && handler.roomForPlaced() > 0) {
+        // Lanes are not filled evenly; and what is open already comes back again.
+        int share = 2 * handler.roomForPlaced() / counts.getOrDefault(handler, 1);
+        asked.add(new CellLimit(cell.cell, cell.placed + Math.max(1, share)));
+      }
+    }
+    int taken = 0;
+    if (!asked.isEmpty()) {
+      List<Delivery> rows = store.placed(asked);
+      taken = add(rows, found);
+      leftBehind.clear();
+      leftBehind.addAll(havingMore(asked, rows));
+    }
+    placedPoll = taken > 0 ? pollMin : Math.min(pollMax, 2 * placedPoll);
+    nextPlaced = now + placedPoll;
+    noPlacedBefore = now + SHORTEST_DUE_PAUSE;
+  }
+
+  /** The handlers for which more rows with a place wait than are open here now. */
+  private Set<HandlerLine> havingMore(List<CellLimit> asked, List<Delivery> rows) {
+    Map<Cell, Integer> found = new HashMap<>();
+    Map<HandlerLine, Integer> ofHandler = new HashMap<>();
+    for (Delivery row : rows) {
+      found.merge(row.cell(), 1, Integer::sum);
+      ofHandler.merge(line.apply(row.cell()), 1, Integer::sum);
+    }
+    Set<HandlerLine> more = new HashSet<>();
+    for (CellLimit each : asked) {
+      if (found.getOrDefault(each.cell(), 0) >= each.limit()) {
+        more.add(line.apply(each.cell()));
+      }
+    }
+    ofHandler.forEach(
+        (handler, count) -> {
+          if (count > handler.placed) {
+            more.add(handler);
+          }
+        });
+    return more;
   }
 
   private void lookBack(long now, ToIntFunction<List<Delivery>> found) {

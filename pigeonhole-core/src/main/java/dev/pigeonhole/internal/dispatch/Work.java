@@ -9,5 +9,11 @@ import org.jspecify.annotations.Nullable;
  * A delivery ready to run.
  *
  * @param laneToken the token of its cell when this node took it
+ * @param place whoever has the lowest one is next
  */
-record Work(Delivery delivery, StoredMessage message, @Nullable Failure previous, long laneToken) {}
+record Work(
+    Delivery delivery,
+    StoredMessage message,
+    @Nullable Failure previous,
+    long laneToken,
+    long place) {}

@@ -321,11 +321,11 @@ public final class DefaultInbox implements Inbox {
       return;
     }
     StoredMessage stored = message.stored(seq, store.clock().instant());
-    boolean late = message.notBefore() != null;
+    boolean late = message.notBefore() != null || message.place() != 0;
     for (HandlerId handler : handlers) {
       Cell cell = new Cell(message.lane(), handler.family());
-      Delivery row = Delivery.fresh(cell, seq, handler.keyId(), message.keyHash()).inLater(late);
-      handOvers.add(new HandOver(row, stored));
+      Delivery row = Delivery.fresh(cell, seq, handler.keyId(), message.keyHash());
+      handOvers.add(new HandOver(row.inLater(late).at(message.place()), stored));
     }
   }
 

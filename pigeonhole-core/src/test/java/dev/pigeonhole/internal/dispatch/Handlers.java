@@ -53,6 +53,6 @@ final class Handlers {
             Instant.EPOCH,
             Map.of());
     return new Attempt(
-        new Work(Rows.row(seq), message, null, 1), handler, new Breaker(null), () -> false);
+        new Work(Rows.row(seq), message, null, 1, 0), handler, new Breaker(null), () -> false);
   }
 }

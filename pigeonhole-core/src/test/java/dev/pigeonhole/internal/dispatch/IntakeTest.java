@@ -373,6 +373,40 @@ class IntakeTest {
   }
 
   @Nested
+  class Priorities {
+    private static final long HOUR = 3_600_000_000L;
+
+    private long place(Message message) {
+      return accepted(message).place();
+    }
+
+    @Test
+    void aStepIsAnHourAndTheNormalOneNeedsNoPlace() {
+      assertThat(place(order("m"))).isZero();
+      assertThat(place(order("m").priority(4))).isZero();
+      long lowest = place(order("m").priority(0));
+      assertThat(lowest).isEqualTo(NOW.getEpochSecond() * 1_000_000 + NOW.getNano() / 1_000);
+      assertThat(place(order("m").priority(9))).isEqualTo(lowest - 9 * HOUR);
+    }
+
+    @Test
+    void orderAndTimeAreStronger() {
+      assertThat(place(order("m").priority(9).orderedBy("k"))).isZero();
+      assertThat(place(order("m").priority(9).notBefore(NOW.plusSeconds(1)))).isZero();
+      assertThat(place(order("m").priority(9).notBefore(NOW.minusSeconds(1)))).isPositive();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {-1, 10, Integer.MIN_VALUE, Integer.MAX_VALUE})
+    void d66_aPriorityOutOfRangeIsRefused(int priority) {
+      Rejected rejected = rejected(order("m").orderedBy("k").priority(priority));
+
+      assertThat(rejected.code()).isEqualTo(ErrorCode.PRIORITY_OUT_OF_RANGE);
+      assertThat(rejected.reason()).contains(String.valueOf(priority), "0 to 9");
+    }
+  }
+
+  @Nested
   class Payload {
     @Test
     void aMissingAndAnEmptyBodyAreBothKeptAndToldApart() {

@@ -39,7 +39,9 @@ class ReadsTest {
     final TreeSet<Long> rows = new TreeSet<>();
     final List<Range> asked = new ArrayList<>();
     final List<CellLimit> askedDue = new ArrayList<>();
+    final List<CellLimit> askedPlaced = new ArrayList<>();
     List<Delivery> due = List.of();
+    List<Delivery> placed = List.of();
     Optional<Duration> untilNext = Optional.empty();
 
     @Override
@@ -63,6 +65,12 @@ class ReadsTest {
     public DueRead due(List<CellLimit> cells) {
       askedDue.addAll(cells);
       return new DueRead(due, untilNext);
+    }
+
+    @Override
+    public List<Delivery> placed(List<CellLimit> cells) {
+      askedPlaced.addAll(cells);
+      return placed;
     }
 
     @Override
@@ -278,6 +286,54 @@ class ReadsTest {
       turnAfter(MILLI);
     }
     return store.askedDue.size() - before;
+  }
+
+  @Test
+  void rowsWithAPlaceAreAskedForThoughTheHandlerIsFullOfOthers() {
+    line.occupancy = line.capacity;
+    store.placed = List.of(Rows.row(7).at(1));
+
+    assertThat(turnAfter(0)).containsExactly(7L);
+    assertThat(store.asked).isEmpty();
+  }
+
+  @Test
+  void nobodyIsAskedForRowsWithAPlaceWhereTheirRoomIsFull() {
+    line.placed = line.roomForPlaced();
+    turnAfter(0);
+
+    turnAfter(Duration.ofSeconds(10).toNanos());
+    assertThat(store.askedPlaced).isEmpty();
+    line.paused = true;
+    line.placed = 0;
+    turnAfter(Duration.ofSeconds(10).toNanos());
+    assertThat(store.askedPlaced).isEmpty();
+  }
+
+  @Test
+  void rowsWithAPlaceThatFoundNoRoomAreReadWhenOthersHaveGone() {
+    store.placed = List.of(Rows.row(7).at(1), Rows.row(8).at(2));
+    line.placed = 1; // only one of the two was taken
+    turnAfter(0);
+    int before = store.askedPlaced.size();
+
+    line.placed = 0;
+    reads.roomMade();
+    assertThat(turnAfter(20 * MILLI)).contains(8L);
+    assertThat(store.askedPlaced).hasSize(before + 1);
+  }
+
+  @Test
+  void whereNobodyUsesPrioritiesTheyAreAskedForOnceASecond() {
+    for (int i = 0; i < 5_000; i++) {
+      turnAfter(MILLI); // the pace has come down by then
+    }
+    int before = store.askedPlaced.size();
+    for (int i = 0; i < 10_000; i++) {
+      reads.roomMade();
+      turnAfter(MILLI);
+    }
+    assertThat(store.askedPlaced.size() - before).isBetween(9, 11);
   }
 
   @Test

@@ -160,7 +160,8 @@ class TransactionalRunnerTest {
             Instant.EPOCH,
             Map.of()),
         null,
-        1);
+        1,
+        0);
   }
 
   private void hang() {

@@ -81,6 +81,19 @@ final class Gate {
       FROM w
       """;
 
+  // The copy may lack the ordering key of what was stored.
+  private static final String ADD_PLACED =
+      """
+      INSERT INTO {later} (lane, handler, seq, key_id, key_hash, due_at, place, reason)
+      WITH w (lane, handler, seq, key_id) AS (VALUES :rows)
+      SELECT w.lane, w.handler, w.seq, w.key_id,
+             (SELECT m.key_hash FROM {message} m WHERE m.seq = w.seq), {now},
+             (SELECT CASE WHEN m.key_hash IS NULL THEN :place ELSE 0 END
+              FROM {message} m WHERE m.seq = w.seq),
+             'priority'
+      FROM w
+      """;
+
   // Index: message_pk.
   private static final String TOUCH =
       """
@@ -301,6 +314,7 @@ final class Gate {
     List<Wanted> added = new ArrayList<>();
     Instant now = null;
     Map<Instant, List<Wanted>> waiting = new LinkedHashMap<>();
+    Map<Long, List<Wanted>> placed = new LinkedHashMap<>();
     List<Wanted> ready = new ArrayList<>();
     for (Wanted each : wanted) {
       Instant notBefore = each.message().notBefore();
@@ -309,6 +323,8 @@ final class Gate {
       }
       if (notBefore != null && now != null && notBefore.isAfter(now)) {
         waiting.computeIfAbsent(notBefore, time -> new ArrayList<>()).add(each);
+      } else if (each.message().place() != 0) {
+        placed.computeIfAbsent(each.message().place(), place -> new ArrayList<>()).add(each);
       } else {
         ready.add(each);
       }
@@ -320,6 +336,13 @@ final class Gate {
       String due = session.dialect.literal(later.getKey());
       for (List<Wanted> alike : byKin(later.getValue())) {
         added.addAll(add(session, "{later}", session.sql(ADD_WAITING).replace(":due", due), alike));
+      }
+    }
+    for (Map.Entry<Long, List<Wanted>> at : placed.entrySet()) {
+      String place = at.getKey().toString();
+      for (List<Wanted> alike : byKin(at.getValue())) {
+        added.addAll(
+            add(session, "{later}", session.sql(ADD_PLACED).replace(":place", place), alike));
       }
     }
     return added;

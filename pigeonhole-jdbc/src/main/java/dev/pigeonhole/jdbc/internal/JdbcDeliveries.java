@@ -34,11 +34,15 @@ final class JdbcDeliveries implements Deliveries {
 
   private static final int SEQS_PER_STATEMENT = 1000;
 
-  // Index: delivery_pk. All values are numbers, so they stand in the text.
+  // Indexes: delivery_pk, later_due. All values are numbers, so they stand in the text.
   private static final String WAITING =
       """
       SELECT %1$d, count(*)
-      FROM (SELECT 1 FROM {delivery} WHERE lane IN (%2$s) AND handler = %1$d LIMIT %3$d) w%1$d
+      FROM ((SELECT 1 AS one FROM {delivery} WHERE lane IN (%2$s) AND handler = %1$d LIMIT %3$d)
+            UNION ALL
+            (SELECT 1 AS one FROM {later}
+             WHERE lane IN (%2$s) AND handler = %1$d AND place > 0 LIMIT %3$d)
+            LIMIT %3$d) w%1$d
       """;
 
   // Index: message_pk.
@@ -92,6 +96,11 @@ final class JdbcDeliveries implements Deliveries {
     return cells.isEmpty()
         ? new DueRead(List.of(), Optional.empty())
         : jdbc.read(session -> statements.due(session, cells));
+  }
+
+  @Override
+  public List<Delivery> placed(List<CellLimit> cells) {
+    return cells.isEmpty() ? List.of() : jdbc.read(session -> statements.placed(session, cells));
   }
 
   @Override

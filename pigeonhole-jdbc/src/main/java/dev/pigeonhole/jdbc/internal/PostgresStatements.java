@@ -86,7 +86,8 @@ final class PostgresStatements implements Statements {
         ON CONFLICT (source, id) DO NOTHING
         RETURNING seq, lane, key_hash
       ), wanted AS MATERIALIZED (
-        SELECT f.seq, f.lane, f.key_hash, (?::int[])[n] AS handler, (?::int[])[n] AS key_id, %s AS due_at
+        SELECT f.seq, f.lane, f.key_hash, (?::int[])[n] AS handler, (?::int[])[n] AS key_id,
+               %s AS due_at, %s AS place
         FROM base CROSS JOIN fresh f
         CROSS JOIN LATERAL generate_series((?::int[])[(f.seq - base.seq)::int + 1],
                                            (?::int[])[(f.seq - base.seq)::int + 1]) AS n
@@ -111,7 +112,7 @@ final class PostgresStatements implements Statements {
   private static final String INSERT_SOME_LATER_SOME_UNHANDLED = insertSomeLater(UNHANDLED);
 
   private static String insertReady(String unhandled) {
-    return INSERT.formatted("NULL::timestamptz", "", unhandled);
+    return INSERT.formatted("NULL::timestamptz", "0", "", unhandled);
   }
 
   private static String insertSomeLater(String unhandled) {
@@ -119,12 +120,17 @@ final class PostgresStatements implements Statements {
         """
         (SELECT due FROM (SELECT (?::timestamptz[])[(f.seq - base.seq)::int + 1] AS due) AS d
                    WHERE due > base.now)""",
-        " WHERE due_at IS NULL",
+        "(?::bigint[])[(f.seq - base.seq)::int + 1]",
+        " WHERE due_at IS NULL AND place = 0",
         """
         , waiting AS (
           INSERT INTO {later} (lane, handler, seq, key_id, key_hash, due_at, reason)
           SELECT lane, handler, seq, key_id, key_hash, due_at, 'not before'
           FROM wanted WHERE due_at IS NOT NULL
+        ), placed AS (
+          INSERT INTO {later} (lane, handler, seq, key_id, key_hash, due_at, place, reason)
+          SELECT lane, handler, seq, key_id, key_hash, (SELECT now FROM base), place, 'priority'
+          FROM wanted WHERE due_at IS NULL AND place <> 0
         )"""
             + unhandled);
   }
@@ -221,10 +227,24 @@ final class PostgresStatements implements Statements {
       CROSS JOIN unnest(?::int[], ?::int[], ?::int[]) AS r(lane, handler, most)
       CROSS JOIN LATERAL (
         SELECT * FROM {later} d
-        WHERE d.lane = r.lane AND d.handler = r.handler AND d.due_at IS NOT NULL
+        WHERE d.lane = r.lane AND d.handler = r.handler AND d.place = 0 AND d.due_at IS NOT NULL
         ORDER BY d.due_at, d.seq LIMIT r.most + 1
       ) AS d
       ORDER BY d.due_at, d.seq
+      """;
+
+  // Index: later_due, from the first place of each cell.
+  private static final String PLACED =
+      """
+      SELECT d.seq, d.lane, d.handler, d.version, d.key_id, d.failures, d.crashes, d.releases,
+             d.key_hash, d.mark, d.place
+      FROM unnest(?::int[], ?::int[], ?::int[]) AS r(lane, handler, most)
+      CROSS JOIN LATERAL (
+        SELECT * FROM {later} d
+        WHERE d.lane = r.lane AND d.handler = r.handler AND d.place > 0
+        ORDER BY d.place, d.due_at, d.seq LIMIT r.most
+      ) AS d
+      ORDER BY d.place, d.seq
       """;
 
   // Indexes: delivery_pk up to the highest number asked for in a cell, later_key, poison_key,
@@ -272,7 +292,7 @@ final class PostgresStatements implements Statements {
   @Override
   public Inserted insert(Session session, List<NewMessage> messages, long token)
       throws SQLException {
-    boolean someLater = messages.stream().anyMatch(message -> message.notBefore() != null);
+    boolean someLater = messages.stream().anyMatch(PostgresStatements::standsInLater);
     boolean someUnhandled = messages.stream().anyMatch(message -> message.handlers().isEmpty());
     Handlers handlers = Handlers.of(messages);
     // Positions in the order of insertion: two batches that share identities wait, never deadlock.
@@ -303,6 +323,7 @@ final class PostgresStatements implements Statements {
             params.array(
                 "text",
                 messages.stream().map(each -> text(each.notBefore())).toArray(String[]::new));
+            params.array("int8", messages.stream().map(NewMessage::place).toArray(Long[]::new));
           }
           params.array("int4", handlers.first());
           params.array("int4", handlers.last());
@@ -321,6 +342,10 @@ final class PostgresStatements implements Statements {
       return someLater ? INSERT_SOME_LATER_SOME_UNHANDLED : INSERT_READY_SOME_UNHANDLED;
     }
     return someLater ? INSERT_SOME_LATER : INSERT_READY;
+  }
+
+  private static boolean standsInLater(NewMessage message) {
+    return message.notBefore() != null || message.place() != 0;
   }
 
   private static @Nullable String text(@Nullable Instant time) {
@@ -498,6 +523,18 @@ final class PostgresStatements implements Statements {
         },
         row -> due.add(row, session));
     return due.read();
+  }
+
+  @Override
+  public List<Delivery> placed(Session session, List<CellLimit> cells) throws SQLException {
+    return fenced(
+        session,
+        PLACED,
+        params -> {
+          bindCells(params, cells.stream().map(CellLimit::cell).toList());
+          params.array("int4", cells.stream().map(CellLimit::limit).toArray(Integer[]::new));
+        },
+        Session::placed);
   }
 
   @Override

@@ -237,6 +237,11 @@ final class Session {
         late);
   }
 
+  /** The same with the column {@code place} behind them. */
+  static Delivery placed(ResultSet row) throws SQLException {
+    return delivery(row, true).at(row.getLong(11));
+  }
+
   static @Nullable Long longOrNull(ResultSet row, int index) throws SQLException {
     long value = row.getLong(index);
     return row.wasNull() ? null : value;

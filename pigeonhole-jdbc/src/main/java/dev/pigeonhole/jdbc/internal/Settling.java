@@ -66,7 +66,7 @@ final class Settling {
         completed.add(each);
       } else if (outcome instanceof Outcome.RetryAfter retry) {
         waiting.add(
-            new Waiting(each, each.failures() + 1, 0, each.releases(), retry.delay(), "retry"));
+            new Waiting(each, each.failures() + 1, 0, each.releases(), retry.delay(), 0, "retry"));
         failed.add(new Failed(each, retry.failure(), each.failures() + 1));
       } else if (outcome instanceof Outcome.LaterUncounted later) {
         waiting.add(Waiting.as(each, later.delay(), "later"));
@@ -90,6 +90,7 @@ final class Settling {
                   each.crashes(),
                   each.releases() + 1,
                   Duration.ZERO,
+                  each.place(),
                   "released"));
         } else {
           released.add(each);
@@ -110,6 +111,7 @@ final class Settling {
    * What a row becomes in {@code later}.
    *
    * @param delay null waits for a release
+   * @param place 0 for a row whose due time tells
    */
   private record Waiting(
       Delivery delivery,
@@ -117,11 +119,12 @@ final class Settling {
       int crashes,
       int releases,
       @Nullable Duration delay,
+      long place,
       String reason) {
 
     static Waiting as(Delivery delivery, @Nullable Duration delay, String reason) {
       return new Waiting(
-          delivery, delivery.failures(), delivery.crashes(), delivery.releases(), delay, reason);
+          delivery, delivery.failures(), delivery.crashes(), delivery.releases(), delay, 0, reason);
     }
   }
 
@@ -205,9 +208,9 @@ final class Settling {
     String insert =
         """
         INSERT INTO {later} (lane, handler, seq, version, key_id, failures, crashes, releases, key_hash,
-                             reason, due_at)
+                             place, reason, due_at)
         VALUES\s""";
-    String columns = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ";
+    String columns = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ";
     String due = session.dialect.plusMicros("{now}", "?");
     session.insert(
         insert,
@@ -232,6 +235,7 @@ final class Settling {
         .add(each.crashes())
         .add(each.releases())
         .add(each.delivery().keyHash())
+        .add(each.place())
         .add(each.reason());
   }
 

@@ -126,6 +126,11 @@ interface Statements {
     return UnionReads.due(session, cells);
   }
 
+  /** See {@link dev.pigeonhole.store.Deliveries#placed}. */
+  default List<Delivery> placed(Session session, List<CellLimit> cells) throws SQLException {
+    return UnionReads.placed(session, cells);
+  }
+
   /** See {@link dev.pigeonhole.store.Deliveries#ahead}. */
   AheadRead ahead(Session session, List<Ahead> rows) throws SQLException;
 

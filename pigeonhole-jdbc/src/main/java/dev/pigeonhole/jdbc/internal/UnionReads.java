@@ -36,7 +36,16 @@ final class UnionReads {
       """
       (SELECT seq, lane, handler, version, key_id, failures, crashes, releases, key_hash, mark, due_at, {now}
        FROM {later}
-       WHERE lane = %d AND handler = %d AND due_at IS NOT NULL ORDER BY due_at, seq LIMIT %d)
+       WHERE lane = %d AND handler = %d AND place = 0 AND due_at IS NOT NULL
+       ORDER BY due_at, seq LIMIT %d)
+      """;
+
+  // Index: later_due, from the first place on.
+  private static final String PLACED =
+      """
+      (SELECT seq, lane, handler, version, key_id, failures, crashes, releases, key_hash, mark, place
+       FROM {later}
+       WHERE lane = %d AND handler = %d AND place > 0 ORDER BY place, due_at, seq LIMIT %d)
       """;
 
   // Index: delivery_pk.
@@ -116,6 +125,24 @@ final class UnionReads {
       session.query(union, params -> {}, row -> due.add(row, session));
     }
     return due.read();
+  }
+
+  static List<Delivery> placed(Session session, List<CellLimit> cells) throws SQLException {
+    String each = session.sql(PLACED);
+    List<Delivery> rows = new ArrayList<>();
+    for (List<CellLimit> part : Lists.chunks(cells, RANGES_PER_STATEMENT)) {
+      String union =
+          union(
+              part.stream()
+                  .map(
+                      limit ->
+                          each.formatted(
+                              limit.cell().lane(), limit.cell().handler(), limit.limit()))
+                  .toList());
+      rows.addAll(session.query(union, params -> {}, Session::placed));
+    }
+    rows.sort(Comparator.comparing(Delivery::place).thenComparing(Delivery::seq));
+    return rows;
   }
 
   /**

@@ -27,6 +27,7 @@ final class ValueRows {
     List<Row> ready = new ArrayList<>();
     List<Row> waiting = new ArrayList<>();
     List<Long> unhandled = new ArrayList<>();
+    List<Row> placed = new ArrayList<>();
     fresh.forEach(
         (position, seq) -> {
           NewMessage message = messages.get(position);
@@ -34,9 +35,12 @@ final class ValueRows {
             unhandled.add(seq);
           }
           Instant notBefore = message.notBefore();
+          List<Row> rows = message.place() == 0 ? ready : placed;
+          if (notBefore != null && notBefore.isAfter(now)) {
+            rows = waiting;
+          }
           for (HandlerId handler : message.handlers()) {
-            (notBefore != null && notBefore.isAfter(now) ? waiting : ready)
-                .add(new Row(seq, message, handler));
+            rows.add(new Row(seq, message, handler));
           }
         });
     session.insert(
@@ -49,6 +53,11 @@ final class ValueRows {
         "(?, ?, ?, ?, ?, 'not before', ?)",
         waiting,
         (params, row) -> bind(params, row).add(row.message().notBefore()));
+    session.insert(
+        "INSERT INTO {later} (lane, handler, seq, key_id, key_hash, reason, place, due_at) VALUES ",
+        "(?, ?, ?, ?, ?, 'priority', ?, {now})",
+        placed,
+        (params, row) -> bind(params, row).add(row.message().place()));
     session.insert(
         "INSERT INTO {unhandled} (seq) VALUES ",
         "(?)",

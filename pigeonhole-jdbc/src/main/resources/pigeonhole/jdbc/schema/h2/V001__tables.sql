@@ -59,12 +59,14 @@ CREATE TABLE IF NOT EXISTS {prefix}delivery (
   CONSTRAINT {name}delivery_pk PRIMARY KEY (lane, handler, seq)
 );
 
--- Work that waits for a time, or (due_at null) for a release.
+-- Work that waits for a time, or (due_at null) for a release; and work that waits for nothing, but
+-- has a place of its own because of its priority.
 CREATE TABLE IF NOT EXISTS {prefix}later (
   seq      bigint   NOT NULL,
   due_at   timestamp(6) with time zone,
   key_hash bigint,
   mark     bigint   NOT NULL DEFAULT 0,
+  place    bigint   NOT NULL DEFAULT 0,
   handler  int      NOT NULL,
   key_id   int      NOT NULL,
   version  int      NOT NULL DEFAULT 0,
@@ -76,7 +78,7 @@ CREATE TABLE IF NOT EXISTS {prefix}later (
   CONSTRAINT {name}later_pk PRIMARY KEY (seq, handler)
 );
 
-CREATE INDEX IF NOT EXISTS {name}later_due ON {prefix}later (lane, handler, due_at, seq);
+CREATE INDEX IF NOT EXISTS {name}later_due ON {prefix}later (lane, handler, place, due_at, seq);
 
 CREATE INDEX IF NOT EXISTS {name}later_key ON {prefix}later (handler, key_hash, seq);
 

@@ -1,0 +1,28 @@
+package dev.pigeonhole.internal.dispatch;
+
+import java.time.Instant;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * How priority and age make one number, the <em>place</em>: the time since when something waits,
+ * less an hour for each step of priority, in microseconds. Whoever has the lowest place is next. So
+ * age makes up for priority by itself, and nobody waits for ever.
+ */
+final class Priority {
+  static final int LOWEST = 0;
+  static final int NORMAL = 4;
+  static final int HIGHEST = 9;
+
+  private static final long STEP = TimeUnit.HOURS.toMicros(1);
+
+  private Priority() {}
+
+  static long place(int priority, Instant since) {
+    return since.getEpochSecond() * 1_000_000 + since.getNano() / 1_000 - priority * STEP;
+  }
+
+  /** The place of what has no priority of its own. */
+  static long normal(Instant since) {
+    return place(NORMAL, since);
+  }
+}
