@@ -146,7 +146,7 @@ public sealed interface InboxEvent {
   /**
    * A loop of the engine failed and starts again after the restart delay.
    *
-   * @param loop {@code reader}, {@code settler}, {@code beat} or {@code backlog}
+   * @param loop {@code reader}, {@code settler}, {@code beat}, {@code backlog} or {@code wake-up}
    */
   record Restarted(String inbox, String loop, Throwable cause) implements InboxEvent {}
 }

@@ -30,6 +30,14 @@ public interface InboxStore {
   /** Empty for stores that cannot let a handler's writes and its receipt commit together. */
   Optional<Transactions> transactions();
 
+  /**
+   * How the nodes of this store wake each other, another one for each node; empty where they only
+   * poll.
+   */
+  default Optional<WakeUps> wakeUps() {
+    return Optional.empty();
+  }
+
   /** The one clock of whoever needs a time in Java; durable times are the database's own. */
   InstantSource clock();
 

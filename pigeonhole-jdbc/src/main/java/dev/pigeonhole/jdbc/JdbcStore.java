@@ -9,6 +9,7 @@ import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.Maintenance;
 import dev.pigeonhole.store.Nodes;
 import dev.pigeonhole.store.Transactions;
+import dev.pigeonhole.store.WakeUps;
 import java.time.InstantSource;
 import java.util.Objects;
 import java.util.Optional;
@@ -34,6 +35,7 @@ public final class JdbcStore implements InboxStore {
   private final @Nullable String schema;
   private final String prefix;
   private final @Nullable InstantSource clock;
+  private final boolean notifying;
   private final ReentrantLock connecting = new ReentrantLock();
 
   /** Written under the lock, read without it. */
@@ -44,28 +46,30 @@ public final class JdbcStore implements InboxStore {
       @Nullable DataSource beats,
       @Nullable String schema,
       String prefix,
-      @Nullable InstantSource clock) {
+      @Nullable InstantSource clock,
+      boolean notifying) {
     Tables.check(schema, prefix);
     this.dataSource = Objects.requireNonNull(dataSource, "dataSource");
     this.beats = beats;
     this.schema = schema;
     this.prefix = prefix;
     this.clock = clock;
+    this.notifying = notifying;
   }
 
   /** Tables with the prefix {@code pigeonhole_} in the schema that the connections stand in. */
   public static JdbcStore of(DataSource dataSource) {
-    return new JdbcStore(dataSource, null, null, Schema.DEFAULT_PREFIX, null);
+    return new JdbcStore(dataSource, null, null, Schema.DEFAULT_PREFIX, null, false);
   }
 
   /** Looks for the tables in this schema; on MariaDB that is a database. */
   public JdbcStore schema(String schema) {
-    return new JdbcStore(dataSource, beats, schema, prefix, clock);
+    return new JdbcStore(dataSource, beats, schema, prefix, clock, notifying);
   }
 
   /** Looks for tables with this prefix, at most 41 characters. */
   public JdbcStore prefix(String prefix) {
-    return new JdbcStore(dataSource, beats, schema, prefix, clock);
+    return new JdbcStore(dataSource, beats, schema, prefix, clock, notifying);
   }
 
   /**
@@ -73,12 +77,24 @@ public final class JdbcStore implements InboxStore {
    * cannot make a healthy node look dead. By default it is the same pool.
    */
   public JdbcStore beatsOn(DataSource beats) {
-    return new JdbcStore(dataSource, beats, schema, prefix, clock);
+    return new JdbcStore(dataSource, beats, schema, prefix, clock, notifying);
+  }
+
+  /**
+   * Lets the nodes wake each other by NOTIFY, on PostgreSQL and with its own driver, instead of
+   * finding each other's messages by polling alone. A word is sent after the commit of an accept,
+   * and after {@code Inbox.wake()}, at most ten times a second for each node. Polling goes on, for
+   * words can be lost.
+   *
+   * <p>Takes one more connection of the pool, which a pooler in transaction mode cannot give.
+   */
+  public JdbcStore notifying() {
+    return new JdbcStore(dataSource, beats, schema, prefix, clock, true);
   }
 
   /** Binds this clock instead of the database's own; for tests that move time. */
   public JdbcStore clock(InstantSource clock) {
-    return new JdbcStore(dataSource, beats, schema, prefix, clock);
+    return new JdbcStore(dataSource, beats, schema, prefix, clock, notifying);
   }
 
   @Override
@@ -112,6 +128,11 @@ public final class JdbcStore implements InboxStore {
   }
 
   @Override
+  public Optional<WakeUps> wakeUps() {
+    return notifying ? Optional.of(parts().wakeUps().get()) : Optional.empty();
+  }
+
+  @Override
   public InstantSource clock() {
     return clock == null ? InstantSource.system() : clock;
   }
@@ -130,7 +151,8 @@ public final class JdbcStore implements InboxStore {
     try {
       if (parts == null) {
         parts =
-            Parts.connect(dataSource, beats == null ? dataSource : beats, schema, prefix, clock);
+            Parts.connect(
+                dataSource, beats == null ? dataSource : beats, schema, prefix, clock, notifying);
       }
       return Objects.requireNonNull(parts);
     } finally {

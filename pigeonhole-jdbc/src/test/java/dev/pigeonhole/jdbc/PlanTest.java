@@ -260,12 +260,7 @@ class PlanTest {
     rig.database.execute(
         "INSERT INTO %s (lane, handler, seq, key_id, due_at, place, reason) SELECT n %% 4, %d, %d + n, %d, %s, 1000000 + n, 'priority' FROM %s"
             .formatted(
-                rig.table("later"),
-                rig.a.family(),
-                base + 3 * HUGE,
-                rig.a.keyId(),
-                now,
-                numbers));
+                rig.table("later"), rig.a.family(), base + 3 * HUGE, rig.a.keyId(), now, numbers));
     rig.database.execute(
         "INSERT INTO %s (seq, handler, key_id, completed_at, failures, crashes, releases) SELECT %d + n, %d, %d, %s, 0, 0, 0 FROM %s"
             .formatted(

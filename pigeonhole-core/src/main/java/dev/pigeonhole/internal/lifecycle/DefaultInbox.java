@@ -34,6 +34,7 @@ import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.StoreSettings;
 import dev.pigeonhole.store.StoredMessage;
+import dev.pigeonhole.store.WakeUps;
 import java.lang.management.ManagementFactory;
 import java.sql.Connection;
 import java.util.ArrayList;
@@ -61,6 +62,7 @@ public final class DefaultInbox implements Inbox {
   private final Intake intake;
   private final Retention retention;
   private final GroupAcceptor acceptor;
+  private final @Nullable WakeUps wakeUps;
 
   private final ReentrantLock life = new ReentrantLock();
   private @Nullable RunningEngine running; // guarded by life
@@ -90,6 +92,7 @@ public final class DefaultInbox implements Inbox {
             store.clock());
     this.retention = new Retention(settings.keep(), registry, settings.pruneListeners());
     this.acceptor = new GroupAcceptor(store.acceptor(), settings.batchSize());
+    this.wakeUps = store.wakeUps().orElse(null);
   }
 
   /** Checks everything and opens the store; called by the builder. */
@@ -291,6 +294,7 @@ public final class DefaultInbox implements Inbox {
     if (result instanceof AcceptResult.Stored stored) {
       if (handOvers != null) {
         handOver(message, stored.seq(), message.handlers(), handOvers);
+        tellOthers(message.handlers());
       }
       if (!events.silent()) {
         events.tell(new InboxEvent.Accepted(inbox, message.channel(), ref, message.type()));
@@ -300,6 +304,7 @@ public final class DefaultInbox implements Inbox {
     if (result instanceof AcceptResult.Known known) {
       if (handOvers != null) {
         lookForAdded(known);
+        tellOthers(known.added());
       }
       if (!events.silent()) {
         events.tell(new InboxEvent.Repeated(inbox, message.channel(), ref, message.type()));
@@ -340,6 +345,14 @@ public final class DefaultInbox implements Inbox {
     }
   }
 
+  /** Work has been committed that another node may own. */
+  private void tellOthers(List<HandlerId> handlers) {
+    WakeUps words = wakeUps;
+    if (words != null && !handlers.isEmpty()) {
+      words.tell();
+    }
+  }
+
   private ChannelSpec channel(String name) {
     ChannelSpec channel = registry.channel(name);
     if (channel == null) {
@@ -361,6 +374,10 @@ public final class DefaultInbox implements Inbox {
     Engine present = engine;
     if (present != null) {
       present.wake();
+    }
+    WakeUps words = wakeUps;
+    if (words != null) {
+      words.tell();
     }
   }
 
@@ -401,6 +418,7 @@ public final class DefaultInbox implements Inbox {
               backlog,
               new Pruner(store.maintenance(), retention, events, backlog::pressing),
               store.maintenance()::finishReleases,
+              wakeUps,
               own,
               timer,
               this::hasStopped);

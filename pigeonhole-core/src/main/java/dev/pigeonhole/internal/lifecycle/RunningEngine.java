@@ -4,6 +4,7 @@ import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.internal.dispatch.Engine;
 import dev.pigeonhole.internal.dispatch.Events;
 import dev.pigeonhole.internal.prune.Pruner;
+import dev.pigeonhole.store.WakeUps;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -26,6 +27,9 @@ final class RunningEngine implements RunningInbox {
 
   private static final Duration PATIENCE_WITH_LISTENERS = Duration.ofSeconds(5);
 
+  /** A stop waits for it, too. */
+  private static final Duration LISTENING = Duration.ofMillis(200);
+
   private final Events events;
   private final Engine engine;
   private final Duration stopGrace;
@@ -36,6 +40,8 @@ final class RunningEngine implements RunningInbox {
   private final Loop settler;
   private final Loop beat;
   private final Loop backlog;
+  private final @Nullable WakeUps wakeUps;
+  private final @Nullable Loop wakeUp;
   private final Sources sources;
   private final AtomicBoolean stopping = new AtomicBoolean();
   private final CountDownLatch ending = new CountDownLatch(1);
@@ -49,12 +55,14 @@ final class RunningEngine implements RunningInbox {
       Backlog backlog,
       Pruner pruner,
       Runnable finishReleases,
+      @Nullable WakeUps wakeUps,
       @Nullable ExecutorService ownWorkers,
       ScheduledExecutorService timer,
       Runnable onStopped) {
     this.events = events;
     this.engine = engine;
     this.sources = sources;
+    this.wakeUps = wakeUps;
     this.stopGrace = settings.stopGrace();
     this.ownWorkers = ownWorkers;
     this.timer = timer;
@@ -82,6 +90,16 @@ final class RunningEngine implements RunningInbox {
             delay,
             events,
             this::die);
+    this.wakeUp =
+        wakeUps == null
+            ? null
+            : new Loop(name, "wake-up", () -> listen(wakeUps), nothing, delay, events, this::die);
+  }
+
+  private void listen(WakeUps words) {
+    if (words.await(LISTENING)) {
+      engine.wake();
+    }
   }
 
   /** Starts the loops; if it fails, none of them is left running. */
@@ -98,6 +116,9 @@ final class RunningEngine implements RunningInbox {
     try {
       sources.start(stopGrace);
       backlog.start();
+      if (wakeUp != null) {
+        wakeUp.start();
+      }
     } catch (RuntimeException | Error e) {
       if (stopping.compareAndSet(false, true)) { // else a fatal error is stopping it already
         stop(); // handlers may be running by now
@@ -169,6 +190,7 @@ final class RunningEngine implements RunningInbox {
       awaitWhile(engine::settlesWaiting, stopGrace.plusSeconds(1));
     } finally {
       backlog.stop(PATIENCE_WITH_LISTENERS);
+      listenNoLonger();
       reader.stop();
       settler.stop();
       beat.stop(); // a beat behind the last word would take the node's connection again
@@ -180,6 +202,13 @@ final class RunningEngine implements RunningInbox {
       onStopped.run();
       stopped.countDown();
       LOG.info("Inbox {} has stopped", events.inbox());
+    }
+  }
+
+  private void listenNoLonger() {
+    if (wakeUp != null && wakeUps != null) {
+      wakeUp.stop();
+      tryTell(wakeUps::rest);
     }
   }
 

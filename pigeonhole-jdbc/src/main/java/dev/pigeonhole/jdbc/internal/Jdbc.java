@@ -94,6 +94,11 @@ final class Jdbc {
     return borrow(false, true);
   }
 
+  /** A connection on which every statement commits itself, to be kept. */
+  Borrowed committing() {
+    return borrow(true, false);
+  }
+
   static <T> T retrying(Supplier<T> work) {
     for (int attempt = 1; ; attempt++) {
       try {
@@ -265,7 +270,8 @@ final class Jdbc {
       }
     }
 
-    private void abandon() {
+    /** Ends a connection that nobody should get any more. */
+    void abandon() {
       try {
         connection.abort(Runnable::run);
       } catch (SQLException e) {

@@ -6,11 +6,13 @@ import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Maintenance;
 import dev.pigeonhole.store.Nodes;
 import dev.pigeonhole.store.Transactions;
+import dev.pigeonhole.store.WakeUps;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.InstantSource;
 import java.util.Locale;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +24,7 @@ public record Parts(
     Maintenance maintenance,
     AdminQueries admin,
     Transactions transactions,
+    Supplier<WakeUps> wakeUps,
     boolean interruptible) {
 
   /**
@@ -29,13 +32,15 @@ public record Parts(
    *
    * @param schema null for the one the connection stands in
    * @param clock null for the database's own
+   * @param notifying whether nodes wake each other
    */
   public static Parts connect(
       DataSource dataSource,
       DataSource beats,
       @Nullable String schema,
       String prefix,
-      @Nullable InstantSource clock) {
+      @Nullable InstantSource clock,
+      boolean notifying) {
     Dialect dialect;
     Tables tables;
     boolean embedded;
@@ -47,10 +52,12 @@ public record Parts(
     } catch (SQLException e) {
       throw Errors.unreachable(e);
     }
-    return wire(new Jdbc(dataSource, dialect, tables, clock), dataSource, beats, embedded);
+    return wire(
+        new Jdbc(dataSource, dialect, tables, clock), dataSource, beats, embedded, notifying);
   }
 
-  private static Parts wire(Jdbc jdbc, DataSource dataSource, DataSource beats, boolean embedded) {
+  private static Parts wire(
+      Jdbc jdbc, DataSource dataSource, DataSource beats, boolean embedded, boolean notifying) {
     Statements statements = jdbc.dialect.statements();
     Families families = new Families();
     AtomicInteger lanes = new AtomicInteger();
@@ -68,12 +75,13 @@ public record Parts(
             jdbc,
             registry,
             deliveries,
-            new StartupChecks(jdbc, dataSource, dataSource == beats),
+            new StartupChecks(jdbc, dataSource, dataSource == beats, notifying),
             pruning,
             keys,
             lanes),
         new JdbcAdmin(jdbc, families, statements, pruning, gates, keys),
         new JdbcTransactions(jdbc, statements),
+        () -> new PostgresWakeUps(jdbc),
         !jdbc.dialect.name().equals("h2"));
   }
 

@@ -23,11 +23,13 @@ final class StartupChecks {
   private final Jdbc jdbc;
   private final DataSource dataSource;
   private final boolean sharedWithBeats;
+  private final boolean notifying;
 
-  StartupChecks(Jdbc jdbc, DataSource dataSource, boolean sharedWithBeats) {
+  StartupChecks(Jdbc jdbc, DataSource dataSource, boolean sharedWithBeats, boolean notifying) {
     this.jdbc = jdbc;
     this.dataSource = dataSource;
     this.sharedWithBeats = sharedWithBeats;
+    this.notifying = notifying;
   }
 
   /** Answers warnings; throws with every problem together. */
@@ -39,6 +41,9 @@ final class StartupChecks {
           ServerChecks.run(session, settings, findings);
           SchemaChecks.run(session, findings);
           clock(session, findings);
+          if (notifying) {
+            notifications(session, findings);
+          }
           return true;
         });
     if (!findings.problems().isEmpty()) {
@@ -48,18 +53,34 @@ final class StartupChecks {
   }
 
   private void pool(StoreSettings settings, Findings findings) {
-    int needed = settings.connections() + (sharedWithBeats ? 1 : 0);
+    int needed = settings.connections() + (sharedWithBeats ? 1 : 0) + (notifying ? 1 : 0);
     OptionalInt size = poolSize();
     findings.problemIf(
         size.isPresent() && size.getAsInt() < needed,
         ErrorCode.POOL_TOO_SMALL,
         ("The pool has %d connections and the inbox may hold %d at once: %d for accepting,"
-                + " reading, settling and transactional handlers%s. Enlarge the pool, or lower the concurrency.")
+                + " reading, settling and transactional handlers%s%s. Enlarge the pool, or lower the concurrency.")
             .formatted(
                 size.orElse(0),
                 needed,
                 settings.connections(),
-                sharedWithBeats ? ", and 1 for its beats" : ""));
+                sharedWithBeats ? ", and 1 for its beats" : "",
+                notifying ? ", and 1 to hear of other nodes" : ""));
+  }
+
+  private static void notifications(Session session, Findings findings) throws SQLException {
+    String wayOut = " Leave it out: nodes find everything by polling.";
+    if (!session.dialect.name().equals("postgresql")) {
+      findings.problem(
+          ErrorCode.OPTION_NOT_APPLICABLE,
+          "The store is notifying(), which only PostgreSQL can, and the database is %s.%s"
+              .formatted(session.dialect.name(), wayOut));
+    } else if (!Notifications.possible(session.connection)) {
+      findings.problem(
+          ErrorCode.OPTION_NOT_APPLICABLE,
+          "The store is notifying(), and %s gives no connection of PostgreSQL's own driver.%s"
+              .formatted(session.connection.getClass().getName(), wayOut));
+    }
   }
 
   /** Pools have no interface in common, so their size is asked by name. */
