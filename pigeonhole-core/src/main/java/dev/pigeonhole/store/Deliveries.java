@@ -30,7 +30,8 @@ public interface Deliveries {
 
   /**
    * What stands before these ordered rows, in one snapshot that is no older than the call. Every
-   * row whose accept had returned before the asked row's accept was called is seen.
+   * row whose accept had returned before the asked row's accept was called is seen, except that of
+   * a key with more than {@link Ahead#MOST} of them only the lowest are told.
    */
   AheadRead ahead(List<Ahead> rows);
 

@@ -178,6 +178,40 @@ abstract class OrderContract extends StoreFixture {
   }
 
   @Test
+  void ofALongKeyTheLowestAreTold() {
+    List<Delivery> rows = longKey("k");
+    Delivery last = rows.get(rows.size() - 1);
+    Delivery short1 = ordered("short-1", "other");
+    Delivery short2 = ordered("short-2", "other");
+
+    AheadRead read = store.deliveries().ahead(List.of(question(last), question(short2)));
+
+    List<Delivery> told = new ArrayList<>(rows.subList(0, Ahead.MOST));
+    told.add(short1);
+    assertThat(read.open()).containsExactlyInAnyOrderElementsOf(told);
+    assertThat(read.blocked()).isEmpty();
+  }
+
+  @Test
+  void ofALongKeyTheLowestAreToldWhereverTheyStand() {
+    List<Delivery> rows = longKey("k");
+    for (int i = 0; i < rows.size(); i += 50) {
+      settle(rows.get(i), i % 100 == 0 ? blocked() : failedFor(Duration.ofHours(1)));
+    }
+    settle(rows.get(Ahead.MOST + 5), poisoned());
+    Delivery last = rows.get(rows.size() - 1);
+
+    AheadRead read = ahead(last);
+
+    assertThat(read.open())
+        .extracting(Delivery::seq)
+        .containsExactlyInAnyOrderElementsOf(
+            rows.subList(0, Ahead.MOST).stream().map(Delivery::seq).toList());
+    assertThat(read.open()).filteredOn(Delivery::late).hasSize(Ahead.MOST / 50);
+    assertThat(read.blocked()).as("however far away the poison").containsExactly(question(last));
+  }
+
+  @Test
   void nothingStandsBeforeNothing() {
     assertThat(store.deliveries().ahead(List.of())).isEqualTo(new AheadRead(List.of(), Set.of()));
   }
@@ -191,6 +225,16 @@ abstract class OrderContract extends StoreFixture {
       Delivery second = ordered("second-" + i, key);
       assertThat(ahead(second).open()).containsExactly(first);
     }
+  }
+
+  /** More rows of a key than are told, lowest first. */
+  private List<Delivery> longKey(String key) {
+    List<NewMessage> batch = new ArrayList<>();
+    for (int i = 0; i < Ahead.MOST + 20; i++) {
+      batch.add(message("long-" + i).ordered(key).to(a).build());
+    }
+    accept(batch);
+    return fresh(a);
   }
 
   private Delivery ordered(String id, String key) {

@@ -124,10 +124,12 @@ final class CellRows {
         .map(wait -> wait.isNegative() ? Duration.ZERO : wait);
   }
 
-  /** Open rows of a key with a number below this one, lowest first. */
-  Collection<OpenRow> ahead(long keyHash, long seq) {
+  /** Open rows of a key with a number below this one, the lowest ones alone. */
+  Collection<OpenRow> ahead(long keyHash, long seq, int most) {
     TreeMap<Long, OpenRow> rows = byKey.get(keyHash);
-    return rows == null ? List.of() : List.copyOf(rows.headMap(seq, false).values());
+    return rows == null
+        ? List.of()
+        : rows.headMap(seq, false).values().stream().limit(most).toList();
   }
 
   /** Open rows of a key with a number above this one, lowest first. */

@@ -103,7 +103,8 @@ final class MemoryDeliveries implements Deliveries {
           Set<Delivery> open = new LinkedHashSet<>();
           Set<Ahead> blocked = new LinkedHashSet<>();
           for (Ahead row : rows) {
-            for (OpenRow ahead : tables.open(row.cell()).ahead(row.keyHash(), row.seq())) {
+            for (OpenRow ahead :
+                tables.open(row.cell()).ahead(row.keyHash(), row.seq(), Ahead.MOST)) {
               open.add(ahead.delivery());
             }
             if (tables.keys.inTheWay(row.cell().handler(), row.keyHash(), row.seq())) {

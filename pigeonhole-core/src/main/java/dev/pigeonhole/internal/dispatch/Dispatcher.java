@@ -168,6 +168,7 @@ final class Dispatcher {
       return;
     }
     reads.turn(System.nanoTime(), this::take);
+    keys.refill();
     if (reads.sweptNow()) {
       keys.lookAgainAtWaiting();
     }
@@ -179,7 +180,7 @@ final class Dispatcher {
   }
 
   private long nanosUntilNext(long now) {
-    long next = reads.nanosUntilNext(now);
+    long next = keys.hungry() ? 0 : reads.nanosUntilNext(now);
     for (HandlerLine line : distinctLines) {
       if (!line.ready.isEmpty() && !quiet() && line.takes(1) > 0) {
         next = Math.min(next, line.rate.nanosUntilNext(now));

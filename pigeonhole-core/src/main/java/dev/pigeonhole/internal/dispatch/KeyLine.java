@@ -1,7 +1,10 @@
 package dev.pigeonhole.internal.dispatch;
 
+import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.Delivery;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -23,8 +26,12 @@ final class KeyLine {
   /** The attempt under way. A later attempt of the same row may already be a member. */
   @Nullable Delivery running;
 
-  /** Set when a row found no room here: until the handler has room again no more are put in. */
-  boolean full;
+  /** Where rows wait that found no room here: until there is room again no more are put in. */
+  final Set<Cell> leftOut = new HashSet<>();
+
+  boolean full() {
+    return !leftOut.isEmpty();
+  }
 
   /** The head if it can run now. */
   @Nullable Delivery next() {

@@ -12,9 +12,11 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * Lets the rows of an ordering key run one at a time, lowest first. Touched by the dispatcher's
@@ -26,7 +28,9 @@ import java.util.Set;
  * ({@link Deliveries#ahead}) finds them all.
  *
  * <p>A key that has more followers than this node wants to remember is <em>full</em>: the rest is
- * neither kept nor asked about, but left where it is until half of the others are gone.
+ * neither kept nor asked about, but left where it is until half of the others are gone. Then the
+ * database is asked for the lowest ones of the key, and for no more than there is room for: what a
+ * key costs does not depend on how much waits in it.
  *
  * <p>Behind a poisoned head nothing runs, unless its channel says so. Behind a head that waits for
  * its time everything waits, until it has come back as due. Whenever somebody else turns out to
@@ -75,6 +79,9 @@ final class OrderedKeys {
   private final Collection<HandlerLine> lines;
   private final Rows rows;
 
+  /** Keys with room for what was left out. */
+  private final Set<KeyName> hungry = new LinkedHashSet<>();
+
   OrderedKeys(Deliveries store, Collection<HandlerLine> lines, Rows rows) {
     this.store = store;
     this.lines = lines;
@@ -115,7 +122,11 @@ final class OrderedKeys {
   /** To ask what stands before such a row would bring back everything that was left out so far. */
   private boolean hasNoRoomFor(Delivery row) {
     KeyLine key = rows.line(row.cell()).keys.get(hash(row));
-    return key != null && key.full && !key.members.isEmpty() && row.seq() > key.members.lastKey();
+    if (key == null || !key.full() || key.members.isEmpty() || row.seq() <= key.members.lastKey()) {
+      return false;
+    }
+    key.leftOut.add(row.cell());
+    return true;
   }
 
   private void putIntoKeys(List<Delivery> read) {
@@ -123,42 +134,116 @@ final class OrderedKeys {
     for (Delivery row : read) {
       highest.merge(KeyName.of(row), row, (one, other) -> one.seq() > other.seq() ? one : other);
     }
-    AheadRead ahead = ahead(highest.values().stream().map(OrderedKeys::question).toList());
-    for (Delivery row : ahead.open()) {
-      joinFromAhead(row);
+    place(
+        read,
+        ahead(highest.values().stream().map(OrderedKeys::question).toList()),
+        highest.keySet());
+  }
+
+  /** Whether {@link #refill} has something to ask. */
+  boolean hungry() {
+    return !hungry.isEmpty();
+  }
+
+  /** Asks for what was left out of keys that have room again, some of them at a time. */
+  void refill() {
+    hungry.removeIf(name -> !rows.staying(name.cell()) || rows.line(name.cell()).paused);
+    List<KeyName> names = hungry.stream().limit(AHEAD_AT_ONCE).toList();
+    if (names.isEmpty()) {
+      return;
     }
-    Set<Ahead> blocked = blockedRows(read, ahead);
+    AheadRead ahead =
+        ahead(
+            names.stream()
+                .map(name -> new Ahead(name.cell(), name.hash(), Long.MAX_VALUE))
+                .toList());
+    for (KeyName name : names) {
+      hungry.remove(name); // only now: what was not answered is asked again
+      KeyLine key = rows.line(name.cell()).keys.get(name.hash());
+      if (key != null) {
+        key.leftOut.remove(name.cell());
+      }
+    }
+    if (!ahead.blocked().isEmpty()) {
+      rows.sweepSoon(); // which goes on behind those that are blocked now
+    }
+    place(List.of(), ahead, names);
+  }
+
+  /** Puts rows into their keys, which are told by what the database says of them. */
+  private void place(List<Delivery> read, AheadRead ahead, Collection<KeyName> names) {
+    Set<KeyName> poisoned = new HashSet<>();
+    for (Ahead question : ahead.blocked()) {
+      poisoned.add(new KeyName(question.cell(), question.keyHash()));
+    }
+    List<Delivery> found = new ArrayList<>(read);
+    for (Delivery row : ahead.open()) {
+      if (!poisoned.contains(KeyName.of(row)) || row.late() || rows.isOpen(row)) {
+        joinFromAhead(row);
+      } else if (rows.staying(row.cell()) && rows.open(row)) {
+        found.add(row); // it may stand behind the poisoned one as well
+      }
+    }
+    Map<KeyName, Long> ends = endsOfTold(ahead.open());
+    Set<Ahead> blocked = blockedRows(found, poisoned);
     List<Delivery> behindPoison = new ArrayList<>();
-    for (Delivery row : read) {
+    for (Delivery row : found) {
       if (blocked.contains(question(row))) {
         behindPoison.add(row);
+      } else if (row.seq() > ends.getOrDefault(KeyName.of(row), Long.MAX_VALUE)) {
+        keyOf(row).leftOut.add(row.cell());
+        rows.forget(row);
       } else {
         join(row);
       }
     }
     behindPoison.forEach(rows::block);
-    for (Map.Entry<KeyName, Delivery> each : highest.entrySet()) {
-      HandlerLine line = rows.line(each.getValue().cell());
-      KeyLine key = line.keys.get(each.getKey().hash());
+    for (KeyName name : names) {
+      HandlerLine line = rows.line(name.cell());
+      KeyLine key = line.keys.get(name.hash());
       if (key != null) {
+        if (ends.containsKey(name) && !poisoned.contains(name)) {
+          key.leftOut.add(name.cell());
+        }
         trim(line, key);
-        advance(line, each.getKey().hash(), key);
+        advance(line, name.hash(), key);
       }
     }
   }
 
+  /**
+   * Up to where keys are known of which not everything was told: between there and a row that was
+   * read others may stand, so the row cannot be put into its key yet.
+   */
+  private Map<KeyName, Long> endsOfTold(List<Delivery> told) {
+    Map<KeyName, Integer> counts = new HashMap<>();
+    Map<KeyName, Long> ends = new HashMap<>();
+    for (Delivery row : told) {
+      counts.merge(KeyName.of(row), 1, Integer::sum);
+      ends.merge(KeyName.of(row), row.seq(), Math::max);
+    }
+    ends.keySet().removeIf(name -> counts.getOrDefault(name, 0) < Ahead.MOST);
+    ends.replaceAll((name, end) -> Math.max(end, lastMember(name)));
+    return ends;
+  }
+
+  private long lastMember(KeyName name) {
+    KeyLine key = rows.line(name.cell()).keys.get(name.hash());
+    if (key != null) {
+      for (KeyLine.Member member : key.members.descendingMap().values()) {
+        if (member.row().cell().equals(name.cell())) {
+          return member.row().seq();
+        }
+      }
+    }
+    return 0;
+  }
+
   /** A key that is blocked for its highest row need not be for its lower ones: ask for each. */
-  private Set<Ahead> blockedRows(List<Delivery> read, AheadRead ahead) {
-    if (ahead.blocked().isEmpty()) {
-      return Set.of();
-    }
-    Set<KeyName> keys = new HashSet<>();
-    for (Ahead question : ahead.blocked()) {
-      keys.add(new KeyName(question.cell(), question.keyHash()));
-    }
+  private Set<Ahead> blockedRows(List<Delivery> found, Set<KeyName> poisoned) {
     List<Ahead> questions = new ArrayList<>();
-    for (Delivery row : read) {
-      if (keys.contains(KeyName.of(row))) {
+    for (Delivery row : found) {
+      if (poisoned.contains(KeyName.of(row))) {
         questions.add(question(row));
       }
     }
@@ -214,7 +299,7 @@ final class OrderedKeys {
         return;
       }
       key.members.pollLastEntry();
-      key.full = true;
+      key.leftOut.add(last.row().cell());
       line.waitingInKeys--;
       rows.forget(last.row());
     }
@@ -225,9 +310,8 @@ final class OrderedKeys {
   }
 
   private void advance(HandlerLine line, long hash, KeyLine key) {
-    if (key.full && line.waitingInKeys * 2 <= most(line)) {
-      key.full = false;
-      rows.sweepSoon();
+    if (line.waitingInKeys * 2 <= most(line) && key.members.size() * 2 <= Ahead.MOST) {
+      key.leftOut.forEach(cell -> hungry.add(new KeyName(cell, hash)));
     }
     Delivery next = key.next();
     if (next != null) {
@@ -236,9 +320,7 @@ final class OrderedKeys {
       rows.admit(next);
     } else if (key.members.isEmpty() && key.running == null) {
       line.keys.remove(hash);
-      if (key.full) {
-        rows.sweepSoon(); // nobody else remembers that there is more
-      }
+      key.leftOut.forEach(cell -> hungry.add(new KeyName(cell, hash)));
     }
   }
 
@@ -259,16 +341,22 @@ final class OrderedKeys {
       return;
     }
     AheadRead ahead = ahead(List.copyOf(waiting.keySet()));
-    Map<Cell, Set<Long>> stillThere = new HashMap<>();
+    Map<KeyName, TreeSet<Long>> stillThere = new HashMap<>();
     for (Delivery row : ahead.open()) {
-      stillThere.computeIfAbsent(row.cell(), cell -> new HashSet<>()).add(row.seq());
+      stillThere.computeIfAbsent(KeyName.of(row), name -> new TreeSet<>()).add(row.seq());
     }
     waiting.forEach(
         (question, key) -> {
-          Set<Long> there = stillThere.getOrDefault(question.cell(), Set.of());
+          KeyName name = new KeyName(question.cell(), question.keyHash());
+          TreeSet<Long> there = stillThere.getOrDefault(name, new TreeSet<>());
+          long told = there.size() < Ahead.MOST ? Long.MAX_VALUE : there.last();
           key.members
               .values()
-              .removeIf(each -> !each.runnable() && !there.contains(each.row().seq()));
+              .removeIf(
+                  each ->
+                      !each.runnable()
+                          && each.row().seq() <= told
+                          && !there.contains(each.row().seq()));
           advance(rows.line(question.cell()), question.keyHash(), key);
         });
   }
@@ -367,6 +455,9 @@ final class OrderedKeys {
   /** Somebody else works on this key: forget what we think its order is, and read it again. */
   private void drop(HandlerLine line, long hash, KeyLine key) {
     line.keys.remove(hash);
+    if (key.full()) {
+      rows.sweepSoon(); // nobody else remembers that there is more
+    }
     for (KeyLine.Member member : key.members.values()) {
       Delivery row = member.row();
       if (member.runnable() && !row.equals(key.running)) {

@@ -30,15 +30,20 @@ class OrderedKeysTest {
   private final TreeMap<Long, Delivery> stored = new TreeMap<>();
   private final Set<Long> poisoned = new HashSet<>();
   private final List<Long> asked = new ArrayList<>();
-  private final Dispatched rows = new Dispatched();
+  private final Dispatched rows = new Dispatched(line);
   private final OrderedKeys keys = new OrderedKeys(store(), List.of(line), rows);
 
   /** Stands for the dispatcher. */
-  private final class Dispatched implements OrderedKeys.Rows {
+  private static final class Dispatched implements OrderedKeys.Rows {
+    final HandlerLine line;
     final Set<Delivery> open = new HashSet<>();
     final List<Long> admitted = new ArrayList<>();
     final List<Long> blocked = new ArrayList<>();
     int sweeps;
+
+    Dispatched(HandlerLine line) {
+      this.line = line;
+    }
 
     @Override
     public HandlerLine line(Cell cell) {
@@ -100,6 +105,7 @@ class OrderedKeysTest {
       asked.add(question.seq());
       stored.headMap(question.seq()).values().stream()
           .filter(row -> Long.valueOf(question.keyHash()).equals(row.keyHash()))
+          .limit(Ahead.MOST)
           .forEach(before::add);
       if (poisoned.stream().anyMatch(seq -> seq < question.seq())) {
         blocked.add(question);
@@ -229,18 +235,113 @@ class OrderedKeysTest {
     assertThat(asked).isEmpty();
     assertThat(rows.sweeps).isZero();
 
-    for (int i = 0; rows.sweeps == 0; i++) {
+    for (int i = 0; asked.isEmpty(); i++) {
+      assertThat(line.keys.get(7L).members).hasSizeGreaterThanOrEqualTo(MOST / 2);
       end(all[i], new Outcome.Completed());
+      keys.refill();
     }
-    assertThat(line.keys.get(7L).members).hasSizeBetween(MOST / 2 - 2, MOST / 2 + 2);
-    read(stored.values().toArray(Delivery[]::new));
-    assertThat(asked).hasSize(1);
+    assertThat(asked).as("one question, for the lowest of the key").hasSize(1);
+    assertThat(line.keys.get(7L).members).hasSizeBetween(MOST, MOST + 2);
     for (int i = rows.admitted.size() - 1; i < all.length; i++) {
       end(all[i], new Outcome.Completed());
-      read(stored.values().toArray(Delivery[]::new));
+      keys.refill();
     }
     assertThat(rows.admitted).hasSize(all.length).isSorted();
     assertThat(line.keys).isEmpty();
+    assertThat(rows.sweeps).isZero();
+  }
+
+  /** What stands between the told ones and the row is not known, so the row cannot be kept. */
+  @Test
+  void aRowFarBehindTheToldOnesIsLeftOutAndComesInItsTurn() {
+    HandlerLine wide = Handlers.line(2, 1_000);
+    Dispatched dispatched = new Dispatched(wide);
+    OrderedKeys some = new OrderedKeys(store(), List.of(wide), dispatched);
+    Delivery[] all =
+        LongStream.rangeClosed(1, 3L * Ahead.MOST)
+            .mapToObj(seq -> row(seq, 7))
+            .toArray(Delivery[]::new);
+    store(all);
+    Delivery last = all[all.length - 1];
+    dispatched.open.add(last);
+    some.take(List.of(last));
+
+    assertThat(dispatched.admitted).containsExactly(1L);
+    assertThat(dispatched.open).hasSize(Ahead.MOST).doesNotContain(last);
+    for (Delivery row : all) {
+      stored.remove(row.seq());
+      dispatched.open.remove(row);
+      some.settled(row, new Outcome.Completed(), false);
+      some.refill();
+      assertThat(dispatched.open).hasSizeLessThanOrEqualTo(Ahead.MOST);
+    }
+    assertThat(dispatched.admitted)
+        .containsExactlyElementsOf(LongStream.rangeClosed(1, all.length).boxed().toList());
+    assertThat(wide.keys).isEmpty();
+    assertThat(wide.waitingInKeys).isZero();
+    assertThat(asked).as("questions").hasSizeLessThan(20);
+  }
+
+  @Test
+  void whatWasLeftOutIsBlockedTooOnceItsHeadIsPoisoned() {
+    HandlerLine wide = Handlers.line(2, 1_000);
+    Dispatched dispatched = new Dispatched(wide);
+    OrderedKeys some = new OrderedKeys(store(), List.of(wide), dispatched);
+    Delivery[] all =
+        LongStream.rangeClosed(1, 3L * Ahead.MOST)
+            .mapToObj(seq -> row(seq, 7))
+            .toArray(Delivery[]::new);
+    store(all);
+    dispatched.open.add(all[all.length - 1]);
+    some.take(List.of(all[all.length - 1]));
+    poisoned.add(1L);
+    stored.remove(1L);
+    dispatched.open.remove(all[0]);
+    some.settled(
+        all[0],
+        new Outcome.Poisoned(Failures.of(new IllegalStateException(), Instant.EPOCH), true),
+        false);
+    for (long seq : dispatched.blocked) {
+      stored.put(seq, row(seq, 7, 1, true)); // as the settler moves them
+      dispatched.open.remove(row(seq, 7));
+    }
+    some.refill();
+    Delivery next = row(5_000, 7);
+    store(next);
+    dispatched.open.add(next);
+    some.take(List.of(next));
+
+    assertThat(dispatched.admitted).as("nothing runs behind the poison").containsExactly(1L);
+    assertThat(dispatched.blocked).contains(2L, (long) Ahead.MOST, 5_000L);
+    assertThat(dispatched.sweeps).as("for those that nobody has seen").isPositive();
+  }
+
+  @Test
+  void aPoisonFarBehindKeepsNobodyBeforeIt() {
+    HandlerLine wide = Handlers.line(2, 1_000);
+    Dispatched dispatched = new Dispatched(wide);
+    OrderedKeys some = new OrderedKeys(store(), List.of(wide), dispatched);
+    long poison = 2L * Ahead.MOST + 200;
+    for (long seq = 1; seq <= 3L * Ahead.MOST; seq++) {
+      if (seq != poison) {
+        store(row(seq, 7));
+      }
+    }
+    poisoned.add(poison);
+    Delivery last = row(3L * Ahead.MOST, 7);
+    dispatched.open.add(last);
+    some.take(List.of(last));
+    assertThat(dispatched.blocked).containsExactly(last.seq());
+    for (long seq = 1; seq < poison; seq++) {
+      stored.remove(seq);
+      dispatched.open.remove(row(seq, 7));
+      some.settled(row(seq, 7), new Outcome.Completed(), false);
+      some.refill();
+    }
+
+    assertThat(dispatched.admitted)
+        .containsExactlyElementsOf(LongStream.range(1, poison).boxed().toList());
+    assertThat(dispatched.blocked).contains(poison + 1);
   }
 
   @Test
@@ -266,12 +367,13 @@ class OrderedKeysTest {
         LongStream.rangeClosed(5_000, 5_009).mapToObj(seq -> row(seq, 8)).toArray(Delivery[]::new);
     store(others);
     read(others);
-    int sweeps = rows.sweeps;
     for (int i = 0; i < 4; i++) {
       end(others[i], new Outcome.Completed());
     }
 
     assertThat(rows.admitted).contains(5_000L, 5_001L, 5_002L, 5_003L);
-    assertThat(rows.sweeps).as("for those that were left out").isGreaterThan(sweeps);
+    keys.refill();
+    assertThat(rows.admitted).as("after asking for those that were left out").contains(5_004L);
+    assertThat(rows.sweeps).isZero();
   }
 }

@@ -6,13 +6,13 @@ import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.Delivery;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Collectors;
 
 /** Questions about order, asked once per key, and the rows that answer them. */
 final class AheadRows {
@@ -24,7 +24,7 @@ final class AheadRows {
   private final List<Ahead> questions;
   private final Map<Key, Ahead> highest = new LinkedHashMap<>();
   private final Map<Key, Long> poisoned = new HashMap<>();
-  private final Set<Delivery> open = new LinkedHashSet<>();
+  private final Map<Key, Set<Delivery>> open = new LinkedHashMap<>();
 
   AheadRows(List<Ahead> questions) {
     this.questions = questions;
@@ -37,11 +37,6 @@ final class AheadRows {
   /** For each key the question with the highest number. */
   List<Ahead> highestOfKeys() {
     return List.copyOf(highest.values());
-  }
-
-  /** For each cell the highest number asked for. */
-  Map<Cell, Long> tops() {
-    return questions.stream().collect(Collectors.toMap(Ahead::cell, Ahead::seq, Math::max));
   }
 
   /** Takes a row that names its table behind the delivery's columns: d, l or p. */
@@ -57,7 +52,7 @@ final class AheadRows {
     if (table.equals("p")) {
       poisoned.merge(key, delivery.seq(), Math::min);
     } else {
-      open.add(delivery);
+      open.computeIfAbsent(key, none -> new LinkedHashSet<>()).add(delivery);
     }
     return delivery;
   }
@@ -70,6 +65,14 @@ final class AheadRows {
         blocked.add(each);
       }
     }
-    return new AheadRead(List.copyOf(open), blocked);
+    return new AheadRead(lowest(), blocked);
+  }
+
+  /** Two tables were asked for as many each; only so many are known to be the lowest. */
+  private List<Delivery> lowest() {
+    return open.values().stream()
+        .flatMap(
+            rows -> rows.stream().sorted(Comparator.comparingLong(Delivery::seq)).limit(Ahead.MOST))
+        .toList();
   }
 }

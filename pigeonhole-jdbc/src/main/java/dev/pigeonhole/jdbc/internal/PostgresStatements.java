@@ -203,7 +203,7 @@ final class PostgresStatements implements Statements {
       """;
 
   // Index: delivery_pk, one range each.
-  private static final String FRESH =
+  static final String FRESH =
       """
       SELECT d.seq, d.lane, d.handler, d.version, d.key_id, d.failures, d.crashes, d.releases,
              d.key_hash, d.mark
@@ -218,7 +218,7 @@ final class PostgresStatements implements Statements {
       """;
 
   // Index: later_due, from the start of each cell; one row more than asked for tells what is next.
-  private static final String DUE =
+  static final String DUE =
       """
       WITH clock AS MATERIALIZED (SELECT {now} AS now)
       SELECT d.seq, d.lane, d.handler, d.version, d.key_id, d.failures, d.crashes, d.releases,
@@ -247,18 +247,20 @@ final class PostgresStatements implements Statements {
       ORDER BY d.place, d.seq
       """;
 
-  // Indexes: delivery_pk up to the highest number asked for in a cell, later_key, poison_key,
-  // closed_key_pk.
-  private static final String AHEAD =
+  // Indexes: delivery_key, later_key, poison_key, closed_key_pk. Whole rows are compared with the
+  // beginning of an index and sorted like it, so that no other index can be taken for the one to
+  // walk along.
+  static final String AHEAD =
       """
       SELECT d.seq, d.lane, d.handler, d.version, d.key_id, d.failures, d.crashes, d.releases,
              d.key_hash, d.mark, 'd'
-      FROM unnest(?::int[], ?::int[], ?::bigint[]) AS c(lane, handler, top)
+      FROM unnest(?::int[], ?::int[], ?::bigint[], ?::bigint[]) AS k(lane, handler, key_hash, top)
       CROSS JOIN LATERAL (
         SELECT * FROM {delivery} d
-        WHERE d.lane = c.lane AND d.handler = c.handler AND d.seq < c.top
-          AND d.key_hash = ANY (?::bigint[])
-        OFFSET 0
+        WHERE (d.handler, d.key_hash, d.seq) > (k.handler, k.key_hash, 0)
+          AND (d.handler, d.key_hash, d.seq) < (k.handler, k.key_hash, k.top)
+          AND d.key_hash IS NOT NULL AND d.lane = k.lane
+        ORDER BY d.handler, d.key_hash, d.seq LIMIT %1$d
       ) AS d
       UNION ALL
       SELECT d.seq, d.lane, d.handler, d.version, d.key_id, d.failures, d.crashes, d.releases,
@@ -266,8 +268,10 @@ final class PostgresStatements implements Statements {
       FROM unnest(?::int[], ?::int[], ?::bigint[], ?::bigint[]) AS k(lane, handler, key_hash, top)
       CROSS JOIN LATERAL (
         SELECT * FROM {later} d
-        WHERE d.handler = k.handler AND d.key_hash = k.key_hash AND d.seq < k.top AND d.lane = k.lane
-        OFFSET 0
+        WHERE (d.handler, d.key_hash, d.seq) > (k.handler, k.key_hash, 0)
+          AND (d.handler, d.key_hash, d.seq) < (k.handler, k.key_hash, k.top)
+          AND d.key_hash IS NOT NULL AND d.lane = k.lane
+        ORDER BY d.handler, d.key_hash, d.seq LIMIT %1$d
       ) AS d
       UNION ALL
       SELECT p.seq, k.lane, k.handler, 0, 0, 0, 0, 0, k.key_hash, 0, 'p'
@@ -282,7 +286,8 @@ final class PostgresStatements implements Statements {
       FROM unnest(?::int[], ?::int[], ?::bigint[], ?::bigint[]) AS k(lane, handler, key_hash, top)
       JOIN {closed_key} c
         ON c.handler = k.handler AND c.key_hash = k.key_hash AND c.seq < k.top
-      """;
+      """
+          .formatted(Ahead.MOST);
 
   @Override
   public boolean insertsInOneStatement() {
@@ -495,15 +500,14 @@ final class PostgresStatements implements Statements {
   @Override
   public List<Delivery> fresh(Session session, List<Range> ranges) throws SQLException {
     return fenced(
-        session,
-        FRESH,
-        params -> {
-          bindCells(params, ranges.stream().map(Range::cell).toList());
-          params.array("int8", ranges.stream().map(Range::after).toArray(Long[]::new));
-          params.array("int8", ranges.stream().map(Range::upTo).toArray(Long[]::new));
-          params.array("int4", ranges.stream().map(Range::limit).toArray(Integer[]::new));
-        },
-        row -> Session.delivery(row, false));
+        session, FRESH, params -> bindRanges(params, ranges), row -> Session.delivery(row, false));
+  }
+
+  static void bindRanges(Params params, List<Range> ranges) throws SQLException {
+    bindCells(params, ranges.stream().map(Range::cell).toList());
+    params.array("int8", ranges.stream().map(Range::after).toArray(Long[]::new));
+    params.array("int8", ranges.stream().map(Range::upTo).toArray(Long[]::new));
+    params.array("int4", ranges.stream().map(Range::limit).toArray(Integer[]::new));
   }
 
   private static void bindCells(Params params, List<Cell> cells) throws SQLException {
@@ -514,15 +518,13 @@ final class PostgresStatements implements Statements {
   @Override
   public DueRead due(Session session, List<CellLimit> cells) throws SQLException {
     DueRows due = new DueRows(cells);
-    fenced(
-        session,
-        DUE,
-        params -> {
-          bindCells(params, cells.stream().map(CellLimit::cell).toList());
-          params.array("int4", cells.stream().map(CellLimit::limit).toArray(Integer[]::new));
-        },
-        row -> due.add(row, session));
+    fenced(session, DUE, params -> bindLimits(params, cells), row -> due.add(row, session));
     return due.read();
+  }
+
+  static void bindLimits(Params params, List<CellLimit> cells) throws SQLException {
+    bindCells(params, cells.stream().map(CellLimit::cell).toList());
+    params.array("int4", cells.stream().map(CellLimit::limit).toArray(Integer[]::new));
   }
 
   @Override
@@ -530,32 +532,22 @@ final class PostgresStatements implements Statements {
     return fenced(
         session,
         PLACED,
-        params -> {
-          bindCells(params, cells.stream().map(CellLimit::cell).toList());
-          params.array("int4", cells.stream().map(CellLimit::limit).toArray(Integer[]::new));
-        },
+        params -> bindLimits(params, cells),
         Session::placed);
   }
 
   @Override
   public AheadRead ahead(Session session, List<Ahead> rows) throws SQLException {
     AheadRows ahead = new AheadRows(rows);
-    List<Map.Entry<Cell, Long>> cells = List.copyOf(ahead.tops().entrySet());
     List<Ahead> keys = ahead.highestOfKeys();
-    Long[] hashes = keys.stream().map(Ahead::keyHash).distinct().toArray(Long[]::new);
-    fenced(
-        session,
-        AHEAD,
-        params -> {
-          bindCells(params, cells.stream().map(Map.Entry::getKey).toList());
-          params.array("int8", cells.stream().map(Map.Entry::getValue).toArray(Long[]::new));
-          params.array("int8", hashes);
-          bindKeys(params, keys);
-          bindKeys(params, keys);
-          bindKeys(params, keys);
-        },
-        ahead::add);
+    fenced(session, AHEAD, params -> bindAhead(params, keys), ahead::add);
     return ahead.read();
+  }
+
+  static void bindAhead(Params params, List<Ahead> keys) throws SQLException {
+    for (int table = 0; table < 4; table++) {
+      bindKeys(params, keys);
+    }
   }
 
   private static void bindKeys(Params params, List<Ahead> keys) throws SQLException {
@@ -582,7 +574,7 @@ final class PostgresStatements implements Statements {
   }
 
   /** Runs a statement that must find its rows by index, however large its tables have become. */
-  private static <T> List<T> fenced(
+  static <T> List<T> fenced(
       Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)
       throws SQLException {
     String text =

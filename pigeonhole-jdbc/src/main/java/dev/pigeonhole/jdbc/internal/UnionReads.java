@@ -48,12 +48,12 @@ final class UnionReads {
        WHERE lane = %d AND handler = %d AND place > 0 ORDER BY place, due_at, seq LIMIT %d)
       """;
 
-  // Index: delivery_pk.
+  // Index: delivery_key.
   private static final String AHEAD_FRESH =
       """
       (SELECT seq, lane, handler, version, key_id, failures, crashes, releases, key_hash, mark, 'd'
        FROM {delivery}
-       WHERE lane = %d AND handler = %d AND seq < %d AND key_hash IN (%s))
+       WHERE handler = %d AND key_hash = %d AND seq < %d AND lane = %d ORDER BY seq LIMIT %d)
       """;
 
   // Index: later_key.
@@ -61,7 +61,7 @@ final class UnionReads {
       """
       (SELECT seq, lane, handler, version, key_id, failures, crashes, releases, key_hash, mark, 'l'
        FROM {later}
-       WHERE lane = %d AND handler = %d AND seq < %d AND key_hash IN (%s))
+       WHERE handler = %d AND key_hash = %d AND seq < %d AND lane = %d ORDER BY seq LIMIT %d)
       """;
 
   // Index: poison_key.
@@ -148,7 +148,7 @@ final class UnionReads {
   /**
    * Reads what stands before these rows.
    *
-   * @param keysPerSelect how many keys the database finds by index in one select
+   * @param keysPerSelect how many keys the database finds poison of by index in one select
    */
   static AheadRead ahead(Session session, List<Ahead> rows, int keysPerSelect) throws SQLException {
     AheadRows ahead = new AheadRows(rows);
@@ -158,9 +158,10 @@ final class UnionReads {
     List<String> selects = new ArrayList<>();
     byCell.forEach(
         (cell, keys) -> {
-          selects.add(select(session, AHEAD_FRESH, cell, keys));
+          // In the order in which a delivery moves, for H2 reads one table after the other.
+          keys.forEach(key -> selects.add(lowest(session, AHEAD_FRESH, key)));
+          keys.forEach(key -> selects.add(lowest(session, AHEAD_LATE, key)));
           for (List<Ahead> part : Lists.chunks(keys, keysPerSelect)) {
-            selects.add(select(session, AHEAD_LATE, cell, part));
             selects.add(select(session, AHEAD_POISON, cell, part));
             selects.add(select(session, AHEAD_CLOSED, cell, part));
           }
@@ -168,6 +169,12 @@ final class UnionReads {
     // One statement, whatever its length: the answers must be of one snapshot.
     session.query(union(selects), params -> {}, ahead::add);
     return ahead.read();
+  }
+
+  private static String lowest(Session session, String template, Ahead key) {
+    return session
+        .sql(template)
+        .formatted(key.cell().handler(), key.keyHash(), key.seq(), key.cell().lane(), Ahead.MOST);
   }
 
   private static String select(Session session, String template, Cell cell, List<Ahead> keys) {

@@ -59,6 +59,8 @@ CREATE TABLE IF NOT EXISTS {prefix}delivery (
   CONSTRAINT {name}delivery_pk PRIMARY KEY (lane, handler, seq)
 );
 
+CREATE INDEX IF NOT EXISTS {name}delivery_key ON {prefix}delivery (handler, key_hash, seq);
+
 -- Work that waits for a time, or (due_at null) for a release; and work that waits for nothing, but
 -- has a place of its own because of its priority.
 CREATE TABLE IF NOT EXISTS {prefix}later (

@@ -64,6 +64,9 @@ CREATE TABLE IF NOT EXISTS {prefix}delivery (
   autovacuum_vacuum_cost_delay = 0
 );
 
+CREATE INDEX IF NOT EXISTS {name}delivery_key ON {prefix}delivery (handler, key_hash, seq)
+  WHERE key_hash IS NOT NULL;
+
 -- Work that waits for a time, or (due_at null) for a release; and work that waits for nothing, but
 -- has a place of its own because of its priority.
 CREATE TABLE IF NOT EXISTS {prefix}later (
