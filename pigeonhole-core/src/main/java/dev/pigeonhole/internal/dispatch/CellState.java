@@ -31,6 +31,9 @@ final class CellState {
   /** Rows of this cell that are open here and have a place of their own. */
   int placed;
 
+  /** Due rows that the last read has brought and that found no room in their key. */
+  int inTheWay;
+
   private final long[] past = new long[TICKS];
   private int tick;
 

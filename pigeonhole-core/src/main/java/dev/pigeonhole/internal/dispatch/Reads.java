@@ -25,10 +25,12 @@ import java.util.function.ToIntFunction;
  * and finds nearly everything. A row whose number was taken early and committed late lies behind
  * the cursor: the <em>look-back</em>, up to five times a second, covers the last three seconds of
  * it. What comes later still is left to the <em>sweep</em> from the start, which takes at most a
- * twentieth of the time. <em>Due</em> reads rows that waited for a time, at the time they are known
- * to wait for; while that mostly brings back what is known here, it is asked less often. None of
- * them is asked for a handler that has no room, and each costs what it returns, not what waits:
- * dead index entries under a long snapshot lie before the cursor.
+ * twentieth of the time; where much lies behind the cursor, because its ordering key has no room
+ * for it, it goes on in parts, with everything else in between. <em>Due</em> reads rows that waited
+ * for a time, at the time they are known to wait for; while that mostly brings back what is known
+ * here, it is asked less often. None of them is asked for a handler that has no room, and each
+ * costs what it returns, not what waits: dead index entries under a long snapshot lie before the
+ * cursor.
  *
  * <p>Rows with a place of their own are read by a fifth one, the <em>placed</em>. They have room of
  * their own, too. Where nobody uses priorities it is asked as seldom as an idle inbox is polled.
@@ -41,6 +43,12 @@ final class Reads {
   private static final long LONGEST_DUE_PAUSE = Duration.ofMillis(200).toNanos();
   private static final int SHARE = 16;
   private static final int SWEEP_CHUNK = 200;
+  private static final int CHUNKS_AT_ONCE = 10;
+
+  /** More than this lies behind a cursor only where keys have no room; the sweep finds the rest. */
+  private static final int MOST_LOOKED_BACK = 2_000;
+
+  private static final int MOST_IN_THE_WAY = 10_000;
 
   private final Deliveries store;
   private final Collection<CellState> cells;
@@ -52,6 +60,8 @@ final class Reads {
   private final Set<CellState> woken = new LinkedHashSet<>();
   private final Set<HandlerLine> fullWhenDue = new HashSet<>();
   private final Set<HandlerLine> leftBehind = new HashSet<>();
+  private List<Range> sweeping = List.of();
+  private boolean sweepAgain;
   private boolean looking = true;
   private boolean hungry;
   private boolean swept;
@@ -62,6 +72,7 @@ final class Reads {
   private long nextDue;
   private long nextDuePoll;
   private long sweepTook;
+  private long lastSwept;
   private long noDueBefore;
   private long duePause;
   private long nextPlaced;
@@ -84,6 +95,7 @@ final class Reads {
     nextForward = now;
     nextLookBack = now + LOOK_BACK;
     nextSweep = now + SWEEP;
+    lastSwept = now;
     nextDue = now;
     nextDuePoll = now;
     noDueBefore = now;
@@ -136,6 +148,10 @@ final class Reads {
 
   /** A row behind the cursor is wanted again, which only a sweep finds. */
   void sweepSoon() {
+    if (!sweeping.isEmpty()) {
+      sweepAgain = true; // the sweep under way may have passed it
+      return;
+    }
     long at = System.nanoTime() + Math.max(LOOK_BACK, 20 * sweepTook);
     if (at - nextSweep < 0) {
       nextSweep = at;
@@ -149,11 +165,13 @@ final class Reads {
     nextDue = now;
     noDueBefore = now;
     duePause = 0;
+    sweepAgain = !sweeping.isEmpty();
     nextSweep = now;
     nextPlaced = now;
     noPlacedBefore = now;
   }
 
+  /** Whether a sweep has come to its end, or has gone on for a while. */
   boolean sweptNow() {
     return swept;
   }
@@ -189,6 +207,7 @@ final class Reads {
     if (cells.isEmpty()) {
       looking = false;
       woken.clear();
+      sweeping = List.of();
       nextForward = now + pollMax;
       nextDue = now + pollMax;
       nextDuePoll = now + pollMax;
@@ -303,8 +322,10 @@ final class Reads {
       if (!hasRoom(handler)) {
         fullWhenDue.add(handler);
       } else if (!cell.leaving) {
-        // What is open of it already comes back again; it must not hide what stands behind.
-        asked.add(new CellLimit(cell.cell, SHARE + cell.late));
+        // What is open of it already comes back again, and so does what its key had no room for;
+        // neither must hide what stands behind.
+        int known = cell.late + Math.min(2 * cell.inTheWay, MOST_IN_THE_WAY);
+        asked.add(new CellLimit(cell.cell, SHARE + known));
       }
     }
     nextDuePoll = now + pollMax;
@@ -314,6 +335,11 @@ final class Reads {
     }
     DueRead read = store.due(asked);
     int taken = add(read.rows(), found);
+    Map<Cell, Integer> came = new HashMap<>();
+    read.rows().forEach(row -> came.merge(row.cell(), 1, Integer::sum));
+    for (CellState cell : cells) {
+      cell.inTheWay = Math.max(0, came.getOrDefault(cell.cell, 0) - cell.late);
+    }
     // Rows that wait in their key, or found no room there, come back with each read.
     duePause =
         taken * 4 < read.rows().size()
@@ -378,7 +404,7 @@ final class Reads {
     for (CellState cell : cells) {
       long then = cell.tick();
       if (then < cell.cursor && !cell.leaving && hasRoom(line.apply(cell.cell))) {
-        ranges.add(new Range(cell.cell, then, cell.cursor, Integer.MAX_VALUE));
+        ranges.add(new Range(cell.cell, then, cell.cursor, MOST_LOOKED_BACK));
       }
     }
     long began = System.nanoTime();
@@ -389,21 +415,33 @@ final class Reads {
   }
 
   private void sweep(long now, ToIntFunction<List<Delivery>> found) {
-    swept = true;
     long began = System.nanoTime();
-    List<Range> ranges = new ArrayList<>();
+    Map<Cell, Range> all = new HashMap<>();
     for (CellState cell : cells) {
       if (!cell.leaving && cell.cursor > 0 && line.apply(cell.cell).room() > 0) {
-        ranges.add(new Range(cell.cell, 0, cell.cursor, SWEEP_CHUNK));
+        all.put(cell.cell, new Range(cell.cell, 0, cell.cursor, SWEEP_CHUNK));
       }
     }
-    while (!ranges.isEmpty()) {
-      List<Delivery> rows = store.fresh(ranges);
+    sweeping =
+        sweeping.isEmpty()
+            ? List.copyOf(all.values())
+            : sweeping.stream().filter(range -> all.containsKey(range.cell())).toList();
+    for (int i = 0; i < CHUNKS_AT_ONCE && !sweeping.isEmpty(); i++) {
+      List<Delivery> rows = store.fresh(sweeping);
       add(rows, found);
-      ranges = unfinished(ranges, rows);
+      sweeping = unfinished(sweeping, rows);
     }
     sweepTook = System.nanoTime() - began;
-    nextSweep = now + Math.max(SWEEP, 20 * sweepTook);
+    long pause = 20 * sweepTook;
+    if (sweeping.isEmpty()) {
+      pause = Math.max(sweepAgain ? LOOK_BACK : SWEEP, pause);
+      sweepAgain = false;
+    }
+    nextSweep = now + pause;
+    if (sweeping.isEmpty() || now - lastSwept >= SWEEP) {
+      swept = true;
+      lastSwept = now;
+    }
   }
 
   /** A range that came back full goes on behind its last row. */

@@ -197,6 +197,62 @@ class ReadsTest {
     assertThat(reads.sweptNow()).isTrue();
   }
 
+  /** As behind an ordering key that has no room for them. */
+  @Test
+  void aLongSweepLetsOtherReadsGoFirst() {
+    cell.cursor = 10_000;
+    for (long seq = 1; seq <= 5_000; seq++) {
+      store.rows.add(seq);
+    }
+    reads.lookNow();
+    assertThat(turnAfter(Duration.ofSeconds(1).toNanos())).contains(1L, 2_000L);
+    assertThat(reads.sweptNow()).isFalse();
+
+    store.rows.add(10_001L);
+    reads.wake(cell);
+    List<Long> found = turnAfter(0);
+    assertThat(found).contains(10_001L).doesNotContain(5_000L);
+    for (int i = 0; i < 50 && !found.contains(5_000L); i++) {
+      found.addAll(turnAfter(Duration.ofSeconds(1).toNanos()));
+    }
+    assertThat(found).contains(2_001L, 5_000L);
+    assertThat(reads.sweptNow()).isTrue();
+  }
+
+  @Test
+  void aSweepThatIsWantedWhileOneIsUnderWayBeginsAfterIt() {
+    cell.cursor = 10_000;
+    for (long seq = 1; seq <= 5_000; seq++) {
+      store.rows.add(seq);
+    }
+    reads.lookNow();
+    turnAfter(Duration.ofSeconds(1).toNanos());
+    reads.sweepSoon();
+    boolean over = false;
+    for (int i = 0; i < 50 && !over; i++) {
+      over = turnAfter(Duration.ofSeconds(1).toNanos()).contains(5_000L);
+    }
+    assertThat(over).isTrue();
+    store.asked.clear();
+    turnAfter(Duration.ofSeconds(4).toNanos()); // sooner than without being asked
+    assertThat(store.asked)
+        .anyMatch(range -> range.after() == 0 && range.upTo() == 10_000 && range.limit() == 200);
+  }
+
+  @Test
+  void dueRowsThatFindNoRoomInTheirKeyHideNobody() {
+    store.due = List.of(Rows.row(1), Rows.row(2), Rows.row(3)); // nobody keeps them
+    turnAfter(0);
+    int first = store.askedDue.get(store.askedDue.size() - 1).limit();
+    turnAfter(Duration.ofSeconds(2).toNanos());
+    assertThat(store.askedDue.get(store.askedDue.size() - 1).limit()).isEqualTo(first + 6);
+
+    store.due = List.of();
+    turnAfter(Duration.ofSeconds(2).toNanos());
+    turnAfter(Duration.ofSeconds(2).toNanos());
+    assertThat(store.askedDue.get(store.askedDue.size() - 1).limit()).isEqualTo(first);
+  }
+
   @Test
   void aFullHandlerIsNotAskedFor() {
     line.occupancy = line.capacity;
