@@ -156,6 +156,30 @@ class RunningBehaviourTest {
     assertThat(manyAtOnce.getCount()).isZero();
   }
 
+  /** Whoever gives an executor may give one that has fewer threads than there are slots. */
+  @Test
+  void handlersShareTheThreadsOfASmallExecutor() {
+    ExecutorService one = Executors.newSingleThreadExecutor();
+    List<String> ran = new CopyOnWriteArrayList<>();
+    try {
+      TestInbox inbox =
+          inbox(
+                  Channel.named("c")
+                      .on(String.class)
+                      .handle("a", text -> ran.add("a"))
+                      .handle("b", text -> ran.add("b"))
+                      .build())
+              .with(it -> it.executor(one));
+      receive(300, inbox);
+      inbox.start().awaitDrained();
+      assertThat(ran).hasSize(600);
+      assertThat(ran.subList(0, 300)).as("the first half is shared").contains("a", "b");
+      inbox.close();
+    } finally {
+      one.shutdownNow();
+    }
+  }
+
   @Test
   void b35_anInterruptThatAHandlerLeavesBehindDoesNotReachTheNext() {
     ExecutorService one = Executors.newSingleThreadExecutor();

@@ -1,6 +1,7 @@
 package dev.pigeonhole.testkit;
 
 import static dev.pigeonhole.HandlerOption.atMost;
+import static dev.pigeonhole.HandlerOption.retrying;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -12,6 +13,7 @@ import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxBuilder;
 import dev.pigeonhole.Message;
+import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.event.InboxEvent;
@@ -231,6 +233,35 @@ class SourceBehaviourTest {
             events.of(InboxEvent.HandlerCaughtUp.class).stream()
                 .anyMatch(it -> it.handler().equals("stuck")));
     await("400 completed by stuck", () -> counts(inbox, "stuck").completed().value() == 400);
+  }
+
+  @Test
+  void aHandlerThatFailsEverythingDoesNotStopTheSourceForItsSiblings() throws Exception {
+    Channel channel =
+        Channel.named("c")
+            .on(String.class)
+            .handle(
+                "failing",
+                text -> {
+                  throw new IllegalStateException("down");
+                },
+                retrying(RetryPolicy.fixed(ofSeconds(3_600))))
+            .handle("quick", text -> {})
+            .build();
+    Inbox inbox = start(builder(channel, tap).maxBacklog(100).maxHandlerBacklog(50));
+    for (int i = 1; i <= 20; i++) {
+      tap.pour("m" + i + "-", 20);
+      int all = 20 * i;
+      await(
+          "all that was poured",
+          () ->
+              counts(inbox, "quick").completed() == all
+                  && counts(inbox, "failing").scheduled() == all);
+    }
+
+    assertThat(tap.told).containsExactly("start");
+    assertThat(events.heard(InboxEvent.HandlerBehind.class)).isFalse();
+    assertThat(counts(inbox, "failing").completed()).isZero();
   }
 
   @Test

@@ -18,6 +18,9 @@ import java.util.function.Predicate;
  * the slots themselves. Handlers share nothing here, so one that is slow or stuck holds nobody up.
  */
 final class HandlerLine {
+  /** After so many groups a worker queues up again, for an executor may have too few threads. */
+  private static final int GROUPS_IN_A_ROW = 32;
+
   final BoundHandler handler;
   final int slots;
   final int capacity;
@@ -213,16 +216,18 @@ final class HandlerLine {
 
   private void work() {
     try {
-      List<Work> group = take();
-      while (!group.isEmpty()) {
+      for (int i = 0; i < GROUPS_IN_A_ROW; i++) {
+        List<Work> group = take();
+        if (group.isEmpty()) {
+          break;
+        }
         runner.accept(this, group);
         group.forEach(work -> breaker.over(work.delivery()));
-        group = take();
       }
     } finally {
       active.decrementAndGet();
     }
-    // Something may have been queued between the last look and giving the slot back.
+    // There may be more, or something was queued since the last look.
     wakeWorkers();
   }
 
