@@ -1,0 +1,309 @@
+package dev.pigeonhole.jdbc.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.jdbc.Schema;
+import dev.pigeonhole.store.Ahead;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.CellLimit;
+import dev.pigeonhole.store.Range;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Reading costs what was asked for, not what waits, and the servers themselves count it: PostgreSQL
+ * in the plan as it was executed, MariaDB in the counters of the session.
+ */
+class ReadCostTest {
+  private static final int MANY =
+      "full".equals(System.getProperty("pigeonhole.size")) ? 1_000_000 : 100_000;
+  private static final int LANES = 64;
+  private static final String LANE_OF_ROW = "MOD(n, " + LANES + ")";
+  private static final int LIMIT = 16;
+  private static final int BLOCKED_KEYS = 10_000;
+
+  private static final int PAUSED = 1;
+  private static final int TOMORROW = 2;
+  private static final int ORDERED = 3;
+  private static final int HEALTHY = 4;
+
+  private static final long HOT_KEY = -7;
+  private static final long HOT_LATER = -8;
+  private static final long AFTER_ALL = 9_000_000;
+
+  /** Reads of any kind cost at most so many times what was asked for. */
+  private static final int TIMES = 4;
+
+  private static final Pattern SCAN =
+      Pattern.compile("Scan.* on pigeonhole_\\w+.*\\(actual .*rows=([\\d.]+) loops=(\\d+)\\)");
+  private static final Pattern REMOVED =
+      Pattern.compile("Rows Removed by (?:Filter|Index Recheck): (\\d+)");
+
+  /** What a statement was asked for, and the rows that it touched for it. */
+  private record Cost(String what, long asked, long read) {}
+
+  @Test
+  void postgresReadsWhatItIsAskedFor() throws SQLException {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
+      Jdbc jdbc = grown(database);
+      check(
+          jdbc,
+          new Reader() {
+            @Override
+            public long fresh(Session session, List<Range> ranges) throws SQLException {
+              return explain(
+                  session,
+                  PostgresStatements.FRESH,
+                  params -> PostgresStatements.bindRanges(params, ranges));
+            }
+
+            @Override
+            public long due(Session session, List<CellLimit> cells) throws SQLException {
+              return explain(
+                  session,
+                  PostgresStatements.DUE,
+                  params -> PostgresStatements.bindLimits(params, cells));
+            }
+
+            @Override
+            public long ahead(Session session, List<Ahead> rows) throws SQLException {
+              return explain(
+                  session,
+                  PostgresStatements.AHEAD,
+                  params -> PostgresStatements.bindAhead(params, rows));
+            }
+          });
+    }
+  }
+
+  @Test
+  void mariaDbReadsWhatItIsAskedFor() throws SQLException {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.MARIADB)) {
+      Jdbc jdbc = grown(database);
+      Statements statements = jdbc.dialect.statements();
+      check(
+          jdbc,
+          new Reader() {
+            @Override
+            public long fresh(Session session, List<Range> ranges) throws SQLException {
+              return counted(session, () -> statements.fresh(session, ranges));
+            }
+
+            @Override
+            public long due(Session session, List<CellLimit> cells) throws SQLException {
+              return counted(session, () -> statements.due(session, cells));
+            }
+
+            @Override
+            public long ahead(Session session, List<Ahead> rows) throws SQLException {
+              return counted(session, () -> statements.ahead(session, rows));
+            }
+          });
+    }
+  }
+
+  /** The three reads, each answering how many rows it touched. */
+  private interface Reader {
+    long fresh(Session session, List<Range> ranges) throws SQLException;
+
+    long due(Session session, List<CellLimit> cells) throws SQLException;
+
+    long ahead(Session session, List<Ahead> rows) throws SQLException;
+  }
+
+  private static void check(Jdbc jdbc, Reader reader) {
+    List<Cost> costs =
+        jdbc.read(
+            session -> {
+              long limits = (long) LANES * LIMIT;
+              List<Ahead> hot =
+                  List.of(
+                      new Ahead(new Cell(0, ORDERED), HOT_KEY, AFTER_ALL),
+                      new Ahead(new Cell(0, ORDERED), HOT_LATER, AFTER_ALL));
+              // In the lane of the hot key: it must not be walked through to find nothing.
+              List<Ahead> free =
+                  IntStream.range(0, 50)
+                      .mapToObj(n -> new Ahead(new Cell(0, ORDERED), -1_000L - n, AFTER_ALL))
+                      .toList();
+              List<Ahead> blocked =
+                  IntStream.range(0, 50)
+                      .mapToObj(n -> new Ahead(new Cell(n % LANES, ORDERED), 1L + n, AFTER_ALL))
+                      .toList();
+              return List.of(
+                  new Cost("fresh", limits, reader.fresh(session, ranges(HEALTHY))),
+                  new Cost("fresh of many", limits, reader.fresh(session, ranges(PAUSED))),
+                  new Cost("due", limits, reader.due(session, limits(HEALTHY))),
+                  new Cost("due tomorrow", limits, reader.due(session, limits(TOMORROW))),
+                  new Cost("due behind poison", limits, reader.due(session, limits(ORDERED))),
+                  new Cost(
+                      "due of everybody",
+                      4 * limits,
+                      reader.due(
+                          session,
+                          IntStream.rangeClosed(PAUSED, HEALTHY)
+                              .boxed()
+                              .flatMap(handler -> limits(handler).stream())
+                              .toList())),
+                  new Cost("before a hot row", 2L * Ahead.MOST, reader.ahead(session, hot)),
+                  // Each is looked for in three tables, and found in none or in two of them.
+                  new Cost("before a free row", 3 * 50, reader.ahead(session, free)),
+                  new Cost("before a blocked row", 3 * 50, reader.ahead(session, blocked)));
+            });
+    costs.forEach(
+        each -> System.out.printf("%s: asked for %d, read %d%n", each.what, each.asked, each.read));
+    assertThat(costs)
+        .allSatisfy(
+            each -> assertThat(each.read).as(each.what).isLessThanOrEqualTo(TIMES * each.asked));
+    assertThat(costs)
+        .as("the rows are there to be read")
+        .filteredOn(each -> each.what.matches("fresh.*|due tomorrow|before a hot row"))
+        .allSatisfy(each -> assertThat(each.read).as(each.what).isGreaterThanOrEqualTo(each.asked));
+  }
+
+  private static List<Range> ranges(int handler) {
+    return cells(handler).stream().map(cell -> Range.after(cell, 0, LIMIT)).toList();
+  }
+
+  private static List<CellLimit> limits(int handler) {
+    return cells(handler).stream().map(cell -> new CellLimit(cell, LIMIT)).toList();
+  }
+
+  private static List<Cell> cells(int handler) {
+    return IntStream.range(0, LANES).mapToObj(lane -> new Cell(lane, handler)).toList();
+  }
+
+  // ---- counting
+
+  private static long explain(Session session, String statement, Session.Bind bind)
+      throws SQLException {
+    List<String> plan =
+        PostgresStatements.fenced(
+            session, "EXPLAIN (ANALYZE, TIMING OFF) " + statement, bind, row -> row.getString(1));
+    double read = 0;
+    double loops = 0;
+    for (String line : plan) {
+      Matcher scan = SCAN.matcher(line);
+      Matcher removed = REMOVED.matcher(line);
+      if (scan.find()) {
+        loops = Double.parseDouble(scan.group(2));
+        read += Double.parseDouble(scan.group(1)) * loops;
+      } else if (removed.find()) {
+        read += Double.parseDouble(removed.group(1)) * loops;
+      }
+    }
+    assertThat(loops).as("scans in\n%s", String.join("\n", plan)).isPositive();
+    return Math.round(read);
+  }
+
+  /** Something that reads. */
+  private interface Reading {
+    void run() throws SQLException;
+  }
+
+  private static long counted(Session session, Reading reading) throws SQLException {
+    long first = handlerReads(session.connection);
+    long second = handlerReads(session.connection);
+    reading.run();
+    long third = handlerReads(session.connection);
+    long ofTheQuestionItself = second - first;
+    return third - second - ofTheQuestionItself;
+  }
+
+  private static long handlerReads(Connection connection) throws SQLException {
+    long sum = 0;
+    try (Statement statement = connection.createStatement();
+        ResultSet row = statement.executeQuery("SHOW SESSION STATUS LIKE 'Handler_read_%'")) {
+      while (row.next()) {
+        sum += row.getLong(2);
+      }
+    }
+    return sum;
+  }
+
+  // ---- filling
+
+  private static Jdbc grown(TestDatabase database) throws SQLException {
+    Schema.migrate(database.dataSource());
+    boolean postgres = database.kind() == DatabaseKind.POSTGRES;
+    String tomorrow = postgres ? "now() + interval '1 day'" : "UTC_TIMESTAMP(6) + INTERVAL 1 DAY";
+    String now = postgres ? "now()" : "UTC_TIMESTAMP(6)";
+    insert(database, "delivery", "", "", PAUSED, MANY, LANE_OF_ROW, "NULL", 0);
+    insert(
+        database,
+        "later",
+        ", due_at, reason",
+        ", " + tomorrow + ", 'retry'",
+        TOMORROW,
+        MANY,
+        LANE_OF_ROW,
+        "NULL",
+        MANY);
+    insert(database, "delivery", "", "", ORDERED, MANY, "0", "" + HOT_KEY, 2L * MANY);
+    insert(
+        database,
+        "later",
+        ", due_at, reason",
+        ", NULL, 'blocked'",
+        ORDERED,
+        MANY,
+        "0",
+        "" + HOT_LATER,
+        3L * MANY);
+    insert(
+        database,
+        "poison",
+        ", poisoned_at, failed_at, version, failures, crashes, releases, error_code, error_type,"
+            + " error_text, fingerprint, stack",
+        ", %1$s, %1$s, 1, 5, 0, 0, 'PH-HND-01', 'x', 'x', 'x', 'x'".formatted(now),
+        ORDERED,
+        BLOCKED_KEYS,
+        LANE_OF_ROW,
+        "1 + n",
+        4L * MANY);
+    insert(
+        database,
+        "later",
+        ", due_at, reason",
+        ", NULL, 'blocked'",
+        ORDERED,
+        BLOCKED_KEYS,
+        LANE_OF_ROW,
+        "1 + n",
+        5L * MANY);
+    insert(database, "delivery", "", "", HEALTHY, 2_000, LANE_OF_ROW, "NULL", 6L * MANY);
+    try (Connection connection = database.dataSource().getConnection()) {
+      Dialect dialect = Dialect.of(connection.getMetaData().getDatabaseProductName());
+      return new Jdbc(
+          database.pool(1), dialect, new Tables(dialect.quote(), null, "pigeonhole_"), null);
+    }
+  }
+
+  private static void insert(
+      TestDatabase database,
+      String table,
+      String columns,
+      String values,
+      int handler,
+      int count,
+      String lane,
+      String key,
+      long from) {
+    String numbers =
+        database.kind() == DatabaseKind.POSTGRES
+            ? "generate_series(0, %d) AS n(n)".formatted(count - 1)
+            : "(SELECT seq AS n FROM seq_0_to_%d) AS n".formatted(count - 1);
+    database.execute(
+        "INSERT INTO pigeonhole_%s (lane, handler, seq, key_id, key_hash%s) SELECT %s, %d, %d + n, 1, %s%s FROM %s"
+            .formatted(table, columns, lane, handler, from + 1, key, values, numbers));
+  }
+}
