@@ -46,6 +46,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** What operators see and change. */
@@ -65,19 +66,24 @@ final class JdbcAdmin implements AdminQueries {
       FROM (SELECT key_id FROM {delivery} WHERE handler = :family AND lane IN (:lanes) LIMIT :most) d
       GROUP BY key_id
       UNION ALL
+      SELECT 'placed', key_id, count(*)
+      FROM (SELECT key_id FROM {later}
+            WHERE handler = :family AND lane IN (:lanes) AND place > 0 LIMIT :most) p
+      GROUP BY key_id
+      UNION ALL
       SELECT 'due', key_id, count(*)
       FROM (SELECT key_id FROM {later}
-            WHERE handler = :family AND lane IN (:lanes) AND due_at <= {now} LIMIT :most) l
+            WHERE handler = :family AND lane IN (:lanes) AND place = 0 AND due_at <= {now} LIMIT :most) l
       GROUP BY key_id
       UNION ALL
       SELECT 'scheduled', key_id, count(*)
       FROM (SELECT key_id FROM {later}
-            WHERE handler = :family AND lane IN (:lanes) AND due_at > {now} LIMIT :most) s
+            WHERE handler = :family AND lane IN (:lanes) AND place = 0 AND due_at > {now} LIMIT :most) s
       GROUP BY key_id
       UNION ALL
       SELECT 'blocked', key_id, count(*)
       FROM (SELECT key_id FROM {later}
-            WHERE handler = :family AND lane IN (:lanes) AND due_at IS NULL LIMIT :most) b
+            WHERE handler = :family AND lane IN (:lanes) AND place = 0 AND due_at IS NULL LIMIT :most) b
       GROUP BY key_id
       UNION ALL
       SELECT 'poisoned', key_id, count(*)
@@ -97,7 +103,11 @@ final class JdbcAdmin implements AdminQueries {
   private static final String OLDEST_DUE =
       """
       SELECT handler, min(due_at) FROM {later}
-      WHERE handler IN (:families) AND lane IN (:lanes) AND due_at <= {now}
+      WHERE handler IN (:families) AND lane IN (:lanes) AND place = 0 AND due_at <= {now}
+      GROUP BY handler
+      UNION ALL
+      SELECT handler, min(due_at) FROM {later}
+      WHERE handler IN (:families) AND lane IN (:lanes) AND place > 0
       GROUP BY handler
       """;
 
@@ -338,7 +348,9 @@ final class JdbcAdmin implements AdminQueries {
     Count completed = found.getOrDefault("completed", none);
     return new HandlerCounts(
         key,
-        found.getOrDefault("pending", none).plus(found.getOrDefault("due", none)),
+        Stream.of("pending", "placed", "due")
+            .map(state -> found.getOrDefault(state, none))
+            .reduce(none, Count::plus),
         found.getOrDefault("scheduled", none),
         none,
         none,
