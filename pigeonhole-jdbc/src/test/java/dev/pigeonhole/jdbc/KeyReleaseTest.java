@@ -149,6 +149,6 @@ class KeyReleaseTest {
           .isSorted();
     }
     assertThat(inbox.admin().blockedKeys(10)).isEmpty();
-    assertThat(inbox.admin().counts().get(0).open()).isZero();
+    assertThat(inbox.admin().counts().get(0).open().value()).isZero();
   }
 }

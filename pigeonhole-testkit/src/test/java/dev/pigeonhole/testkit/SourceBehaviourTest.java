@@ -255,13 +255,13 @@ class SourceBehaviourTest {
       await(
           "all that was poured",
           () ->
-              counts(inbox, "quick").completed() == all
-                  && counts(inbox, "failing").scheduled() == all);
+              counts(inbox, "quick").completed().value() == all
+                  && counts(inbox, "failing").scheduled().value() == all);
     }
 
     assertThat(tap.told).containsExactly("start");
     assertThat(events.heard(InboxEvent.HandlerBehind.class)).isFalse();
-    assertThat(counts(inbox, "failing").completed()).isZero();
+    assertThat(counts(inbox, "failing").completed().value()).isZero();
   }
 
   @Test
