@@ -35,8 +35,8 @@ class PoisonPolicyBehaviourTest {
   private final List<String> ran = new CopyOnWriteArrayList<>();
   private final Set<String> poisonous = ConcurrentHashMap.newKeySet();
   private final List<TestInbox> open = new ArrayList<>();
-  private final MemoryStore store = MemoryStore.create();
   private final TestClock clock = new TestClock();
+  private final MemoryStore store = MemoryStore.create().clock(clock);
 
   private void handle(Received<String> received) {
     String id = received.message().id();
