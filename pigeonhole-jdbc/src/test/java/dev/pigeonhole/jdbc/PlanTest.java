@@ -197,26 +197,7 @@ class PlanTest {
   private static List<NewMessage> placed(Rig rig, String name) {
     List<NewMessage> batch = new ArrayList<>();
     for (int i = 0; i < 10; i++) {
-      NewMessage plain = rig.message(name + "/placed/" + i, rig.a);
-      batch.add(
-          new NewMessage(
-              plain.source(),
-              plain.id(),
-              plain.type(),
-              plain.channel(),
-              plain.transport(),
-              plain.lane(),
-              null,
-              null,
-              plain.content(),
-              plain.contentType(),
-              plain.headers(),
-              plain.contentHash(),
-              plain.onConflict(),
-              null,
-              null,
-              plain.handlers(),
-              1 + i));
+      batch.add(rig.placed(name + "/placed/" + i, 1 + i, rig.a));
     }
     return batch;
   }

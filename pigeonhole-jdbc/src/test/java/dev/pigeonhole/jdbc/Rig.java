@@ -80,6 +80,29 @@ final class Rig {
         List.of(handlers));
   }
 
+  /** One with a place of its own. */
+  NewMessage placed(String id, long place, HandlerId... handlers) {
+    NewMessage plain = message(id, handlers);
+    return new NewMessage(
+        plain.source(),
+        plain.id(),
+        plain.type(),
+        plain.channel(),
+        plain.transport(),
+        plain.lane(),
+        null,
+        null,
+        plain.content(),
+        plain.contentType(),
+        plain.headers(),
+        plain.contentHash(),
+        plain.onConflict(),
+        null,
+        null,
+        plain.handlers(),
+        place);
+  }
+
   AcceptResult accept(NewMessage message) {
     return store.acceptor().accept(List.of(message)).get(0);
   }

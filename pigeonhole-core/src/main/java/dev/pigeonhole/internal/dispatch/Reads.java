@@ -232,11 +232,11 @@ final class Reads {
       }
       forward(new LinkedHashSet<>(some), now, found);
     }
-    if (untilDue(now) <= 0) {
-      due(now, found);
-    }
     if (untilPlaced(now) <= 0) {
       placed(now, found);
+    }
+    if (untilDue(now) <= 0) {
+      due(now, found);
     }
     if (now - nextLookBack >= 0) {
       lookBack(now, found);
