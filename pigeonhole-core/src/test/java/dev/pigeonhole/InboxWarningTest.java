@@ -112,7 +112,7 @@ class InboxWarningTest {
             switch (method.getName()) {
               case "maintenance" -> maintenance;
               case "acceptor" -> acceptor;
-              case "transactions" -> Optional.empty();
+              case "transactions", "wakeUps" -> Optional.empty();
               case "clock" -> InstantSource.system();
               default -> throw new UnsupportedOperationException(method.getName());
             });

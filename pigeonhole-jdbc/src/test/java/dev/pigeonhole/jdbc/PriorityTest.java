@@ -88,7 +88,7 @@ class PriorityTest {
       Eventually.until(
           "all receipts",
           Duration.ofSeconds(60),
-          () -> one.admin().counts().get(0).completed() == many);
+          () -> one.admin().counts().get(0).completed().value() == many);
       assertThat(first.healthy()).isTrue();
       assertThat(second.healthy()).isTrue();
     }

@@ -215,7 +215,7 @@ final class AdminLists {
                     + ")");
           }
           String text =
-              session.sql(PAGE).replace(":rows", String.join(" UNION ALL ", selects) + end)
+              session.sql(PAGE).replace(":rows", union(selects, end))
                   + " ORDER BY s.seq%1$s, s.handler%1$s".formatted(way);
           record Row(Place place, DeliveryView view) {}
           List<Row> rows =
@@ -241,6 +241,11 @@ final class AdminLists {
                           each.place(), withFailure(each.view(), failure(failures, each.place()))))
               .toList();
         });
+  }
+
+  /** One select may not be sorted and cut twice. */
+  private static String union(List<String> selects, String end) {
+    return selects.size() == 1 ? selects.get(0) : String.join(" UNION ALL ", selects) + end;
   }
 
   private static @Nullable Failure failure(Map<List<Long>, Failure> failures, Place place) {
