@@ -185,7 +185,7 @@ final class OrderedKeys {
       }
     }
     Map<KeyName, Long> ends = endsOfTold(ahead.open());
-    Set<Ahead> blocked = blockedRows(found, poisoned);
+    Set<Ahead> blocked = blockedRows(found, poisoned, ends);
     List<Delivery> behindPoison = new ArrayList<>();
     for (Delivery row : found) {
       if (blocked.contains(question(row))) {
@@ -202,8 +202,9 @@ final class OrderedKeys {
       HandlerLine line = rows.line(name.cell());
       KeyLine key = line.keys.get(name.hash());
       if (key != null) {
-        if (ends.containsKey(name) && !poisoned.contains(name)) {
-          key.leftOut.add(name.cell());
+        Long end = ends.get(name);
+        if (end != null && !blocked.contains(new Ahead(name.cell(), name.hash(), end))) {
+          key.leftOut.add(name.cell()); // there is more that may run
         }
         trim(line, key);
         advance(line, name.hash(), key);
@@ -240,13 +241,20 @@ final class OrderedKeys {
   }
 
   /** A key that is blocked for its highest row need not be for its lower ones: ask for each. */
-  private Set<Ahead> blockedRows(List<Delivery> found, Set<KeyName> poisoned) {
+  private Set<Ahead> blockedRows(
+      List<Delivery> found, Set<KeyName> poisoned, Map<KeyName, Long> ends) {
     List<Ahead> questions = new ArrayList<>();
     for (Delivery row : found) {
       if (poisoned.contains(KeyName.of(row))) {
         questions.add(question(row));
       }
     }
+    ends.forEach(
+        (name, end) -> {
+          if (poisoned.contains(name)) {
+            questions.add(new Ahead(name.cell(), name.hash(), end));
+          }
+        });
     return ahead(questions).blocked();
   }
 

@@ -168,7 +168,7 @@ final class H2Statements implements Statements {
 
   @Override
   public AheadRead ahead(Session session, List<Ahead> rows) throws SQLException {
-    return UnionReads.ahead(session, rows, 1);
+    return UnionReads.ahead(session, rows, 1, "");
   }
 
   /** H2 forgets savepoints silently, but it numbers transactions: DDL begins another one. */

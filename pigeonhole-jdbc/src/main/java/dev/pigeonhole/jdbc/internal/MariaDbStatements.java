@@ -26,6 +26,9 @@ final class MariaDbStatements implements Statements {
   private static final int TRANSACTION_IS_NOT_OURS = 1305;
   private static final int FOREIGN_LOCK_SECONDS = 30;
 
+  // Or it walks along the primary key, which has the wanted order, through everything else.
+  private static final String FORCE = " FORCE INDEX (%s)";
+
   // Holds for the statement behind it alone.
   private static final String LOCK_WAIT = "SET STATEMENT innodb_lock_wait_timeout = %d FOR\n";
 
@@ -224,7 +227,7 @@ final class MariaDbStatements implements Statements {
 
   @Override
   public AheadRead ahead(Session session, List<Ahead> rows) throws SQLException {
-    return UnionReads.ahead(session, rows, Integer.MAX_VALUE);
+    return UnionReads.ahead(session, rows, Integer.MAX_VALUE, FORCE);
   }
 
   /**

@@ -51,6 +51,10 @@ final class PostgresStatements implements Statements {
 
   private static final String FENCE = TIME_LIMITS + ", " + BY_INDEX + ";\n";
 
+  /** A bitmap would be of the whole index range, however few of its rows are wanted. */
+  private static final String FENCE_IN_ORDER =
+      TIME_LIMITS + ", " + BY_INDEX + ", set_config('enable_bitmapscan', 'off', true);\n";
+
   private static final String FENCE_IN_FOREIGN_TRANSACTION =
       PLANNING.stream()
           .map(
@@ -247,9 +251,9 @@ final class PostgresStatements implements Statements {
       ORDER BY d.place, d.seq
       """;
 
-  // Indexes: delivery_key, later_key, poison_key, closed_key_pk. Whole rows are compared with the
-  // beginning of an index and sorted like it, so that no other index can be taken for the one to
-  // walk along.
+  // Indexes: delivery_key, later_key, poison_key, closed_key_pk. A plain comparison with key and
+  // lane would let the server walk along a primary key instead, if its statistics are old: through
+  // everything that waits. This one is a range of those indexes alone, and sorted like them.
   static final String AHEAD =
       """
       SELECT d.seq, d.lane, d.handler, d.version, d.key_id, d.failures, d.crashes, d.releases,
@@ -257,10 +261,9 @@ final class PostgresStatements implements Statements {
       FROM unnest(?::int[], ?::int[], ?::bigint[], ?::bigint[]) AS k(lane, handler, key_hash, top)
       CROSS JOIN LATERAL (
         SELECT * FROM {delivery} d
-        WHERE (d.handler, d.key_hash, d.seq) > (k.handler, k.key_hash, 0)
-          AND (d.handler, d.key_hash, d.seq) < (k.handler, k.key_hash, k.top)
-          AND d.key_hash IS NOT NULL AND d.lane = k.lane
-        ORDER BY d.handler, d.key_hash, d.seq LIMIT %1$d
+        WHERE d.handler = k.handler AND d.key_hash >= k.key_hash
+          AND (d.key_hash, d.seq) < (k.key_hash, k.top) AND d.lane + 0 = k.lane
+        ORDER BY d.key_hash, d.seq LIMIT %1$d
       ) AS d
       UNION ALL
       SELECT d.seq, d.lane, d.handler, d.version, d.key_id, d.failures, d.crashes, d.releases,
@@ -268,10 +271,9 @@ final class PostgresStatements implements Statements {
       FROM unnest(?::int[], ?::int[], ?::bigint[], ?::bigint[]) AS k(lane, handler, key_hash, top)
       CROSS JOIN LATERAL (
         SELECT * FROM {later} d
-        WHERE (d.handler, d.key_hash, d.seq) > (k.handler, k.key_hash, 0)
-          AND (d.handler, d.key_hash, d.seq) < (k.handler, k.key_hash, k.top)
-          AND d.key_hash IS NOT NULL AND d.lane = k.lane
-        ORDER BY d.handler, d.key_hash, d.seq LIMIT %1$d
+        WHERE d.handler = k.handler AND d.key_hash >= k.key_hash
+          AND (d.key_hash, d.seq) < (k.key_hash, k.top) AND d.lane + 0 = k.lane
+        ORDER BY d.key_hash, d.seq LIMIT %1$d
       ) AS d
       UNION ALL
       SELECT p.seq, k.lane, k.handler, 0, 0, 0, 0, 0, k.key_hash, 0, 'p'
@@ -540,7 +542,7 @@ final class PostgresStatements implements Statements {
   public AheadRead ahead(Session session, List<Ahead> rows) throws SQLException {
     AheadRows ahead = new AheadRows(rows);
     List<Ahead> keys = ahead.highestOfKeys();
-    fenced(session, AHEAD, params -> bindAhead(params, keys), ahead::add);
+    inOrder(session, AHEAD, params -> bindAhead(params, keys), ahead::add);
     return ahead.read();
   }
 
@@ -582,6 +584,14 @@ final class PostgresStatements implements Statements {
             ? FENCE_IN_FOREIGN_TRANSACTION + session.sql(statement) + FENCE_DOWN
             : limits(session, FENCE) + session.sql(statement);
     return session.queryNth(text, 1, bind, mapper);
+  }
+
+  /** The same for one that wants the first rows of long index ranges. Not in foreign sessions. */
+  static <T> List<T> inOrder(
+      Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)
+      throws SQLException {
+    return session.queryNth(
+        limits(session, FENCE_IN_ORDER) + session.sql(statement), 1, bind, mapper);
   }
 
   private static String limits(Session session, String prefix) {

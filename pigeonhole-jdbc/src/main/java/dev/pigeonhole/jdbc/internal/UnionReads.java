@@ -52,7 +52,7 @@ final class UnionReads {
   private static final String AHEAD_FRESH =
       """
       (SELECT seq, lane, handler, version, key_id, failures, crashes, releases, key_hash, mark, 'd'
-       FROM {delivery}
+       FROM {delivery}%s
        WHERE handler = %d AND key_hash = %d AND seq < %d AND lane = %d ORDER BY seq LIMIT %d)
       """;
 
@@ -60,7 +60,7 @@ final class UnionReads {
   private static final String AHEAD_LATE =
       """
       (SELECT seq, lane, handler, version, key_id, failures, crashes, releases, key_hash, mark, 'l'
-       FROM {later}
+       FROM {later}%s
        WHERE handler = %d AND key_hash = %d AND seq < %d AND lane = %d ORDER BY seq LIMIT %d)
       """;
 
@@ -149,18 +149,22 @@ final class UnionReads {
    * Reads what stands before these rows.
    *
    * @param keysPerSelect how many keys the database finds poison of by index in one select
+   * @param force tells the database which index to use, if it would take another one
    */
-  static AheadRead ahead(Session session, List<Ahead> rows, int keysPerSelect) throws SQLException {
+  static AheadRead ahead(Session session, List<Ahead> rows, int keysPerSelect, String force)
+      throws SQLException {
     AheadRows ahead = new AheadRows(rows);
     Map<Cell, List<Ahead>> byCell =
         ahead.highestOfKeys().stream()
             .collect(Collectors.groupingBy(Ahead::cell, LinkedHashMap::new, Collectors.toList()));
+    String fresh = force.formatted(session.sql("{name}delivery_key"));
+    String late = force.formatted(session.sql("{name}later_key"));
     List<String> selects = new ArrayList<>();
     byCell.forEach(
         (cell, keys) -> {
           // In the order in which a delivery moves, for H2 reads one table after the other.
-          keys.forEach(key -> selects.add(lowest(session, AHEAD_FRESH, key)));
-          keys.forEach(key -> selects.add(lowest(session, AHEAD_LATE, key)));
+          keys.forEach(key -> selects.add(lowest(session, AHEAD_FRESH, fresh, key)));
+          keys.forEach(key -> selects.add(lowest(session, AHEAD_LATE, late, key)));
           for (List<Ahead> part : Lists.chunks(keys, keysPerSelect)) {
             selects.add(select(session, AHEAD_POISON, cell, part));
             selects.add(select(session, AHEAD_CLOSED, cell, part));
@@ -171,10 +175,11 @@ final class UnionReads {
     return ahead.read();
   }
 
-  private static String lowest(Session session, String template, Ahead key) {
+  private static String lowest(Session session, String template, String force, Ahead key) {
     return session
         .sql(template)
-        .formatted(key.cell().handler(), key.keyHash(), key.seq(), key.cell().lane(), Ahead.MOST);
+        .formatted(
+            force, key.cell().handler(), key.keyHash(), key.seq(), key.cell().lane(), Ahead.MOST);
   }
 
   private static String select(Session session, String template, Cell cell, List<Ahead> keys) {
