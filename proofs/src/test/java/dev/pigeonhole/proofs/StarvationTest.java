@@ -74,8 +74,8 @@ class StarvationTest {
         Eventually.until("a busy key", PATIENCE, () -> count("hot m-0") == 1);
 
         // Through an inbox that is not started, so nothing is handed over: it must be read.
-        accept(inbox(database.pool(2)), "healthy", FRESH, false);
-        accept(inbox(database.pool(2)), "ordered", FRESH, true);
+        accept(inbox(database.pool(5)), "healthy", FRESH, false);
+        accept(inbox(database.pool(5)), "ordered", FRESH, true);
         Eventually.until(
             "all fresh deliveries",
             PATIENCE,

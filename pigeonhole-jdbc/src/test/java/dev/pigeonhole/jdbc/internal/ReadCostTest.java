@@ -63,6 +63,7 @@ class ReadCostTest {
             public long fresh(Session session, List<Range> ranges) throws SQLException {
               return explain(
                   session,
+                  PostgresStatements::fenced,
                   PostgresStatements.FRESH,
                   params -> PostgresStatements.bindRanges(params, ranges));
             }
@@ -71,6 +72,7 @@ class ReadCostTest {
             public long due(Session session, List<CellLimit> cells) throws SQLException {
               return explain(
                   session,
+                  PostgresStatements::fenced,
                   PostgresStatements.DUE,
                   params -> PostgresStatements.bindLimits(params, cells));
             }
@@ -79,6 +81,7 @@ class ReadCostTest {
             public long ahead(Session session, List<Ahead> rows) throws SQLException {
               return explain(
                   session,
+                  PostgresStatements::inOrder,
                   PostgresStatements.AHEAD,
                   params -> PostgresStatements.bindAhead(params, rows));
             }
@@ -184,10 +187,17 @@ class ReadCostTest {
 
   // ---- counting
 
-  private static long explain(Session session, String statement, Session.Bind bind)
+  /** How a statement is run. */
+  private interface Runs {
+    List<String> run(
+        Session session, String statement, Session.Bind bind, Session.Mapper<String> mapper)
+        throws SQLException;
+  }
+
+  private static long explain(Session session, Runs runs, String statement, Session.Bind bind)
       throws SQLException {
     List<String> plan =
-        PostgresStatements.fenced(
+        runs.run(
             session, "EXPLAIN (ANALYZE, TIMING OFF) " + statement, bind, row -> row.getString(1));
     double read = 0;
     double loops = 0;
