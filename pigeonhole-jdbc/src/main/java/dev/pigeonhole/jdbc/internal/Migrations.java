@@ -12,6 +12,7 @@ import java.sql.DatabaseMetaData;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
@@ -132,6 +133,13 @@ public final class Migrations {
               return new Script(Integer.parseInt(name.substring(1, 4)), name, checksum(text), text);
             })
         .toList();
+  }
+
+  /** Every statement that makes the tables of a dialect, before names are filled in. */
+  static List<String> statements(Dialect dialect) {
+    List<String> statements = new ArrayList<>(split(resource(dialect, "history.sql")));
+    scripts(dialect).forEach(script -> statements.addAll(split(script.text())));
+    return statements;
   }
 
   /** Version → checksum of what was applied here; empty if there are no tables. */

@@ -1,72 +1,50 @@
 package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.ErrorCode;
-import java.sql.DatabaseMetaData;
-import java.sql.ResultSet;
+import dev.pigeonhole.jdbc.internal.TableShape.Column;
+import dev.pigeonhole.jdbc.internal.TableShape.Key;
 import java.sql.SQLException;
-import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Compares the tables with the scripts that made them: a column that is gone, an index that was
- * dropped, a collation that was changed. What should be there is read from the scripts themselves.
+ * Compares the tables with the scripts that made them. What is less than a script says is a
+ * problem: a column or an index that is gone, a type that holds less, a collation that tells less
+ * apart. What is more is fine, unless rows could not be stored any longer because of it.
  */
 final class SchemaChecks {
 
-  private record Index(String table, boolean unique, List<String> columns) {}
+  private static final Set<String> BYTEWISE = Set.of("C", "POSIX");
 
-  /** What the scripts say. */
-  private record Expected(Map<String, Map<String, String>> columns, List<Index> indexes) {}
+  private static final String POSTGRES_UNLOGGED =
+      """
+      SELECT c.relname
+      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = ? AND c.relpersistence <> 'p' AND c.relname IN (%s)
+      ORDER BY c.relname
+      """;
 
-  private static final Pattern TABLE =
-      Pattern.compile("CREATE TABLE IF NOT EXISTS \\{prefix}(\\w+) \\((.*?)\\n\\)", Pattern.DOTALL);
-  private static final Pattern COLUMN =
-      Pattern.compile("(?m)^  ([a-z_]+) +([a-z]+(?:\\(\\d+\\))?(?: COLLATE \"C\")?)");
-  private static final Pattern KEY =
-      Pattern.compile("(?m)^  (?:CONSTRAINT \\{name}\\w+ )?(?:PRIMARY KEY|UNIQUE) \\(([^)]*)\\)");
-  private static final Pattern INDEX =
-      Pattern.compile("CREATE INDEX IF NOT EXISTS \\{name}\\w+ ON \\{prefix}(\\w+) \\(([^)]*)\\)");
+  private static final String MARIADB_ENGINES =
+      """
+      SELECT table_name, engine
+      FROM information_schema.tables
+      WHERE table_schema = ? AND engine <> 'InnoDB' AND table_name IN (%s)
+      ORDER BY table_name
+      """;
 
-  private SchemaChecks() {}
+  private final Session session;
+  private final Findings findings;
+
+  private SchemaChecks(Session session, Findings findings) {
+    this.session = session;
+    this.findings = findings;
+  }
 
   static void run(Session session, Findings findings) throws SQLException {
-    if (!version(session, findings)) {
-      return;
-    }
-    Expected expected = expected(session.dialect);
-    DatabaseMetaData meta = session.connection.getMetaData();
-    for (Map.Entry<String, Map<String, String>> table : expected.columns().entrySet()) {
-      columns(session, meta, table.getKey(), table.getValue(), findings);
-    }
-    Map<String, List<Index>> actual = new HashMap<>();
-    for (Index index : expected.indexes()) {
-      if (!actual.containsKey(index.table())) {
-        actual.put(index.table(), indexes(session, meta, index.table()));
-      }
-      boolean found =
-          actual.get(index.table()).stream()
-              .anyMatch(
-                  each ->
-                      each.columns().equals(index.columns()) && (each.unique() || !index.unique()));
-      findings.problemIf(
-          !found,
-          ErrorCode.SCHEMA_INDEX,
-          ("Table %s has lost its %sindex on (%s); without it statements lock or read the whole"
-                  + " table. Create it again as in Schema.ofDefaults().sql(\"%s\").")
-              .formatted(
-                  session.tables.plain(index.table()),
-                  index.unique() ? "unique " : "",
-                  String.join(", ", index.columns()),
-                  session.dialect.name()));
+    if (version(session, findings)) {
+      new SchemaChecks(session, findings).compare();
     }
   }
 
@@ -127,149 +105,340 @@ final class SchemaChecks {
             .isPresent();
   }
 
-  private static Expected expected(Dialect dialect) {
-    Map<String, Map<String, String>> columns = new LinkedHashMap<>();
-    List<Index> indexes = new ArrayList<>();
-    for (Migrations.Script script : Migrations.scripts(dialect)) {
-      Matcher table = TABLE.matcher(script.text());
-      while (table.find()) {
-        Map<String, String> ofTable = new LinkedHashMap<>();
-        Matcher column = COLUMN.matcher(table.group(2));
-        while (column.find()) {
-          ofTable.put(column.group(1), column.group(2));
-        }
-        columns.put(table.group(1), ofTable);
-        Matcher key = KEY.matcher(table.group(2));
-        while (key.find()) {
-          indexes.add(new Index(table.group(1), true, List.of(key.group(1).split(", "))));
-        }
-      }
-      Matcher index = INDEX.matcher(script.text());
-      while (index.find()) {
-        indexes.add(new Index(index.group(1), false, List.of(index.group(2).split(", "))));
-      }
-    }
-    return new Expected(columns, indexes);
-  }
-
-  private static @Nullable String catalog(Session session) {
-    return session.dialect.name().equals("mariadb") ? session.tables.schema() : null;
-  }
-
-  private static @Nullable String schema(Session session) {
-    return session.dialect.name().equals("mariadb") ? null : session.tables.schema();
-  }
-
-  private static void columns(
-      Session session,
-      DatabaseMetaData meta,
-      String table,
-      Map<String, String> expected,
-      Findings findings)
-      throws SQLException {
-    String name = session.tables.plain(table);
-    Map<String, String> actual = new HashMap<>();
-    try (ResultSet found =
-        meta.getColumns(
-            catalog(session),
-            schema(session),
-            name.replace("_", meta.getSearchStringEscape() + "_"),
-            null)) {
-      while (found.next()) {
-        actual.put(
-            found.getString("COLUMN_NAME").toLowerCase(Locale.ROOT),
-            found.getString("TYPE_NAME").toLowerCase(Locale.ROOT)
-                + "("
-                + found.getInt("COLUMN_SIZE")
-                + ")");
-      }
-    }
+  private void compare() throws SQLException {
+    Map<String, TableShape> expected = Blueprint.of(session.dialect);
+    List<String> names = expected.keySet().stream().map(session.tables::plain).toList();
+    Map<String, TableShape> actual = Catalogue.read(session, names);
     expected.forEach(
-        (column, type) -> {
-          String is = actual.get(column);
-          if (is == null) {
-            findings.problem(
-                ErrorCode.SCHEMA_COLUMN,
-                "Table %s has lost its column %s (%s). Add it again, or restore the table."
-                    .formatted(name, column, type));
-          } else if (type.startsWith("varbinary") && !comparesBytes(type, is)) {
-            findings.problem(
-                ErrorCode.SCHEMA_COLLATION,
-                ("Column %s of table %s is %s and must be %s: otherwise different ids are the"
-                        + " same, or are cut. Change it back.")
-                    .formatted(column, name, is, type));
-          } else if (type.equals("varchar") && !is.startsWith("character varying(")) {
-            findings.problem(
-                ErrorCode.SCHEMA_COLLATION,
-                ("Column %s of table %s is %s and must be CHARACTER VARYING, which tells upper"
-                        + " case from lower case. Create the tables without IGNORECASE.")
-                    .formatted(column, name, is));
+        (name, table) -> {
+          TableShape found = actual.get(session.tables.plain(name));
+          if (found == null) {
+            missing(name);
+          } else {
+            columns(table, found);
+            keys(table, found);
           }
         });
-    if (session.dialect.name().equals("postgresql")) {
-      collations(session, name, expected, findings);
+    for (Map.Entry<String, Long> sequence : Blueprint.sequences(session.dialect).entrySet()) {
+      sequence(sequence.getKey(), sequence.getValue());
     }
+    storage(names);
   }
 
-  private static boolean comparesBytes(String expected, String actual) {
-    int most = expected.indexOf('(') < 0 ? 0 : size(expected);
-    return (actual.startsWith("varbinary") || actual.startsWith("binary varying"))
-        && size(actual) >= most;
+  private void missing(String table) {
+    findings.problem(
+        ErrorCode.SCHEMA_COLUMN,
+        ("Table %s is missing, or this role may not see it. Make it again with the statement in"
+                + " Schema.ofDefaults().sql(\"%s\"), or grant the role its rights.")
+            .formatted(session.tables.plain(table), session.dialect.name()));
   }
 
-  private static int size(String type) {
-    return Integer.parseInt(type.substring(type.indexOf('(') + 1, type.indexOf(')')));
-  }
+  // ---- columns
 
-  private static void collations(
-      Session session, String name, Map<String, String> expected, Findings findings)
-      throws SQLException {
-    Set<String> bytewise =
-        new HashSet<>(
-            session.query(
-                """
-                SELECT a.attname
-                FROM pg_attribute a
-                JOIN pg_class c ON c.oid = a.attrelid
-                JOIN pg_namespace n ON n.oid = c.relnamespace
-                JOIN pg_collation l ON l.oid = a.attcollation
-                WHERE n.nspname = ? AND c.relname = ? AND l.collname IN ('C', 'POSIX')
-                """,
-                params -> params.add(session.tables.schema()).add(name),
-                row -> row.getString(1)));
-    expected.forEach(
-        (column, type) ->
-            findings.problemIf(
-                type.contains("COLLATE") && !bytewise.contains(column),
-                ErrorCode.SCHEMA_COLLATION,
-                ("Column %s of table %s has lost its collation \"C\", so different ids may be"
-                        + " the same. Change it back: ALTER TABLE … ALTER COLUMN %s TYPE text"
-                        + " COLLATE \"C\".")
-                    .formatted(column, name, column)));
-  }
-
-  private static List<Index> indexes(Session session, DatabaseMetaData meta, String table)
-      throws SQLException {
-    Map<String, List<String>> columns = new LinkedHashMap<>();
-    Map<String, Boolean> unique = new HashMap<>();
-    try (ResultSet found =
-        meta.getIndexInfo(
-            catalog(session), schema(session), session.tables.plain(table), false, true)) {
-      while (found.next()) {
-        String index = found.getString("INDEX_NAME");
-        String column = found.getString("COLUMN_NAME");
-        if (index != null && column != null) {
-          unique.put(index, !found.getBoolean("NON_UNIQUE"));
-          columns
-              .computeIfAbsent(index, any -> new ArrayList<>())
-              .add(column.toLowerCase(Locale.ROOT));
-        }
+  private void columns(TableShape expected, TableShape found) {
+    for (Column column : expected.columns().values()) {
+      Column is = found.columns().get(column.name());
+      if (is == null) {
+        findings.problem(
+            ErrorCode.SCHEMA_COLUMN,
+            "Table %s has lost its column %s (%s). Add it again, or restore the table: %s."
+                .formatted(
+                    plain(expected),
+                    column.name(),
+                    column.type().shown(),
+                    alter(expected, "ADD COLUMN " + column.definition())));
+      } else {
+        type(expected, column, is);
+        nullability(expected, column, is);
+        initial(expected, column, is);
       }
     }
-    List<Index> indexes = new ArrayList<>();
-    columns.forEach(
-        (index, names) ->
-            indexes.add(new Index(table, Boolean.TRUE.equals(unique.get(index)), names)));
-    return indexes;
+    for (Column extra : found.columns().values()) {
+      if (!expected.columns().containsKey(extra.name()) && !extra.mayBeLeftOut()) {
+        findings.problem(
+            ErrorCode.SCHEMA_COLUMN,
+            ("Table %s has a column %s (%s) that is not ours, is NOT NULL and has no default, so"
+                    + " no row can be stored. Give it a default, let it be null, or drop it: %s.")
+                .formatted(
+                    plain(expected),
+                    extra.name(),
+                    extra.type().shown(),
+                    alter(expected, "DROP COLUMN " + extra.definition())));
+      }
+    }
+  }
+
+  private void type(TableShape table, Column expected, Column is) {
+    if (is.type().comparesLess(expected.type())) {
+      findings.problem(
+          ErrorCode.SCHEMA_COLLATION,
+          ("Column %s of table %s is %s%s and must be %s: otherwise different values are taken for"
+                  + " one. Change it back: %s.")
+              .formatted(
+                  expected.name(),
+                  plain(table),
+                  is.type().shown(),
+                  is.collation() == null ? "" : " by the collation " + is.collation(),
+                  expected.type().shown(),
+                  changeBack(table, expected)));
+    } else if (!is.type().holds(expected.type())) {
+      findings.problem(
+          ErrorCode.SCHEMA_COLUMN,
+          ("Column %s of table %s is %s and must be %s: otherwise values are cut or refused."
+                  + " Change it back: %s.")
+              .formatted(
+                  expected.name(),
+                  plain(table),
+                  is.type().shown(),
+                  expected.type().shown(),
+                  changeBack(table, expected)));
+    } else if (expected.collation() != null && !comparesAlike(expected.collation(), is)) {
+      findings.problem(
+          ErrorCode.SCHEMA_COLLATION,
+          ("Column %s of table %s has the collation %s and must have %s: otherwise different"
+                  + " values are taken for one. Change it back: %s.")
+              .formatted(
+                  expected.name(),
+                  plain(table),
+                  is.collation(),
+                  expected.collation(),
+                  changeBack(table, expected)));
+    }
+  }
+
+  private boolean comparesAlike(String expected, Column is) {
+    String collation = is.collation() == null ? "" : is.collation();
+    return session.dialect.name().equals("postgresql")
+        ? BYTEWISE.contains(collation)
+        : collation.startsWith(expected.substring(0, expected.indexOf('_') + 1))
+            && collation.endsWith("_bin");
+  }
+
+  private void nullability(TableShape table, Column expected, Column is) {
+    if (expected.nullable() == is.nullable()) {
+      return;
+    }
+    findings.problem(
+        ErrorCode.SCHEMA_COLUMN,
+        "Column %s of table %s is %s and must be %s. Change it back: %s."
+            .formatted(
+                expected.name(),
+                plain(table),
+                shown(is.nullable()),
+                shown(expected.nullable()),
+                session.dialect.name().equals("mariadb")
+                    ? changeBack(table, expected)
+                    : alter(
+                        table,
+                        "ALTER COLUMN %s %s NOT NULL"
+                            .formatted(expected.name(), expected.nullable() ? "DROP" : "SET"))));
+  }
+
+  private static String shown(boolean nullable) {
+    return nullable ? "nullable" : "NOT NULL";
+  }
+
+  /** Inserts leave out what has a default; so it must be there, and be the same. */
+  private void initial(TableShape table, Column expected, Column is) {
+    String wanted = expected.initial();
+    if (expected.filled() && !is.filled() && is.initial() == null) {
+      findings.problem(
+          ErrorCode.SCHEMA_COLUMN,
+          "Column %s of table %s no longer numbers its rows by itself. Change it back: %s."
+              .formatted(
+                  expected.name(),
+                  plain(table),
+                  session.dialect.name().equals("postgresql")
+                      ? alter(
+                          table,
+                          "ALTER COLUMN %s ADD GENERATED ALWAYS AS IDENTITY"
+                              .formatted(expected.name()))
+                      : changeBack(table, expected)));
+    } else if (wanted != null && !wanted.equals(is.initial())) {
+      findings.problem(
+          ErrorCode.SCHEMA_COLUMN,
+          "Column %s of table %s has %s and must have the default %s. Change it back: %s."
+              .formatted(
+                  expected.name(),
+                  plain(table),
+                  is.initial() == null ? "no default" : "the default " + is.initial(),
+                  wanted,
+                  alter(
+                      table,
+                      "ALTER COLUMN %s SET DEFAULT %s"
+                          .formatted(
+                              expected.name(),
+                              expected
+                                  .definition()
+                                  .replaceAll(".* DEFAULT ('[^']*'|\\S+).*", "$1")))));
+    }
+  }
+
+  private String changeBack(TableShape table, Column column) {
+    String definition = column.definition();
+    return switch (session.dialect.name()) {
+      case "mariadb" -> alter(table, "MODIFY " + definition);
+      case "postgresql" -> {
+        String type = definition.substring(definition.indexOf(' ') + 1);
+        yield alter(
+            table,
+            "ALTER COLUMN %s TYPE %s"
+                .formatted(column.name(), type.replaceAll(" (NOT NULL|DEFAULT|GENERATED).*", "")));
+      }
+      default -> alter(table, "ALTER COLUMN " + definition);
+    };
+  }
+
+  // ---- keys
+
+  private void keys(TableShape expected, TableShape found) {
+    for (Key key : expected.keys()) {
+      if (found.keys().stream().noneMatch(each -> each.doesTheWorkOf(key))) {
+        findings.problem(
+            ErrorCode.SCHEMA_INDEX,
+            ("Table %s has lost its %s on (%s)%s; without it %s. There %s. Make it again, and drop"
+                    + " one that took its name before: %s.")
+                .formatted(
+                    plain(expected),
+                    shown(key),
+                    String.join(", ", key.columns()),
+                    key.condition() == null ? "" : " where " + key.condition(),
+                    key.unique()
+                        ? "the same row could be stored twice"
+                        : "statements lock or read the whole table",
+                    there(found),
+                    again(expected, key)));
+      }
+    }
+    for (Key extra : found.keys()) {
+      if (extra.unique() && expected.keys().stream().noneMatch(each -> covers(each, extra))) {
+        findings.warning(
+            ErrorCode.SCHEMA_INDEX,
+            ("Table %s has a unique index %s on (%s) that is not ours. Rows that it takes for equal"
+                    + " cannot both be stored. Make it a plain index, or drop it.")
+                .formatted(plain(expected), extra.name(), String.join(", ", extra.columns())));
+      }
+    }
+  }
+
+  /** Rows that our key keeps apart cannot collide in a larger one. */
+  private static boolean covers(Key ours, Key extra) {
+    return ours.unique() && extra.columns().containsAll(ours.columns());
+  }
+
+  private String shown(Key key) {
+    String name = key.name().isEmpty() ? "" : " " + session.tables.plain(key.name());
+    return (key.unique() ? "unique key" : "index") + name;
+  }
+
+  private static String there(TableShape table) {
+    if (table.keys().isEmpty()) {
+      return "is no index at all";
+    }
+    List<String> names =
+        table.keys().stream()
+            .map(
+                key ->
+                    "%s (%s)%s"
+                        .formatted(
+                            key.name(),
+                            String.join(", ", key.columns()),
+                            key.condition() == null ? "" : " where " + key.condition()))
+            .sorted()
+            .toList();
+    return "is " + String.join(", ", names);
+  }
+
+  private String again(TableShape table, Key key) {
+    String name = session.tables.sql("{name}" + key.name());
+    String columns = "(" + String.join(", ", key.columns()) + ")";
+    if (!key.unique()) {
+      String condition = key.condition();
+      return "CREATE INDEX %s ON %s %s%s"
+          .formatted(
+              name,
+              session.tables.qualified(table.name()),
+              columns,
+              condition == null ? "" : " WHERE " + condition);
+    }
+    boolean primary = key.equals(table.keys().get(0));
+    return alter(
+        table,
+        primary
+            ? "ADD PRIMARY KEY " + columns
+            : "ADD CONSTRAINT %s UNIQUE %s".formatted(name, columns));
+  }
+
+  // ---- sequences
+
+  private void sequence(String name, long step) throws SQLException {
+    Optional<Long> is = Catalogue.step(session, name);
+    if (is.isEmpty()) {
+      findings.problem(
+          ErrorCode.SCHEMA_COLUMN,
+          ("Sequence %s is missing, or this role may not see it. Make it again with the statement"
+                  + " in Schema.ofDefaults().sql(\"%s\"), and let it start above every number that"
+                  + " was given out.")
+              .formatted(session.tables.plain(name), session.dialect.name()));
+    } else if (is.get() != step) {
+      findings.problem(
+          ErrorCode.SCHEMA_COLUMN,
+          ("Sequence %s steps by %d and must step by %d: otherwise numbers are given out twice."
+                  + " Change it back: ALTER SEQUENCE %s INCREMENT BY %d.")
+              .formatted(
+                  session.tables.plain(name),
+                  is.get(),
+                  step,
+                  session.tables.qualified(name),
+                  step));
+    }
+  }
+
+  // ---- where the rows are kept
+
+  /** A table that a crash empties, or that knows no transactions, keeps no promise. */
+  private void storage(List<String> names) throws SQLException {
+    String places = Session.repeat("?", names.size());
+    Session.Bind bind =
+        params -> {
+          params.add(session.tables.schema());
+          for (String name : names) {
+            params.add(name);
+          }
+        };
+    switch (session.dialect.name()) {
+      case "postgresql" ->
+          session.query(
+              POSTGRES_UNLOGGED.formatted(places),
+              bind,
+              row -> lost(row.getString(1), "is unlogged, so a crash empties it", "SET LOGGED"));
+      case "mariadb" ->
+          session.query(
+              MARIADB_ENGINES.formatted(places),
+              bind,
+              row ->
+                  lost(
+                      row.getString(1),
+                      "is kept by %s, which knows no transactions".formatted(row.getString(2)),
+                      "ENGINE = InnoDB"));
+      default -> {}
+    }
+  }
+
+  private boolean lost(String name, String why, String change) {
+    String table = name.substring(session.tables.plain("").length());
+    findings.problem(
+        ErrorCode.DATABASE_NOT_DURABLE,
+        "Table %s %s. Change it back: ALTER TABLE %s %s."
+            .formatted(name, why, session.tables.qualified(table), change));
+    return true;
+  }
+
+  private String plain(TableShape table) {
+    return session.tables.plain(table.name());
+  }
+
+  private String alter(TableShape table, String change) {
+    return "ALTER TABLE %s %s".formatted(session.tables.qualified(table.name()), change);
   }
 }
