@@ -8,4 +8,8 @@ package dev.pigeonhole.store;
  * @param connections how many connections the engine may hold at once, beside the one for beats
  * @param maxPayload the largest payload in bytes
  */
-public record StoreSettings(String inbox, int lanes, int connections, int maxPayload) {}
+public record StoreSettings(String inbox, int lanes, int connections, int maxPayload) {
+
+  /** Connections of an engine without transactional handlers: accepting, reading, settling. */
+  public static final int ENGINE_CONNECTIONS = 3;
+}

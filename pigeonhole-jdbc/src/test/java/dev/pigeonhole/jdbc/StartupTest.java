@@ -12,13 +12,22 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.HandlerOption;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.store.AcceptResult;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.StoreSettings;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.H2Database;
+import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
+import java.sql.Connection;
+import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -69,7 +78,7 @@ class StartupTest {
 
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
-  void tablesOfAnotherVersionAreRefused(TestDatabase database) {
+  void pg16_d88_tablesOfAnotherVersionAreRefused(TestDatabase database) {
     Schema.migrate(database.dataSource());
     database.execute("UPDATE " + quoted(database, "schema_history") + " SET version = 99");
     assertThat(problems(database.dataSource()))
@@ -77,44 +86,8 @@ class StartupTest {
         .containsExactly(ErrorCode.SCHEMA_VERSION);
   }
 
-  @ParameterizedTest
-  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
-  void everythingThatDriftedIsNamedTogether(TestDatabase database) {
-    Schema.migrate(database.dataSource());
-    database.execute("ALTER TABLE " + quoted(database, "delivery") + " DROP COLUMN mark");
-    if (database.kind() == DatabaseKind.MARIADB) {
-      database.execute("DROP INDEX `pigeonhole_later_due` ON `pigeonhole_later`");
-    } else {
-      database.execute("DROP INDEX \"pigeonhole_later_due\"");
-    }
-    assertThat(problems(database.dataSource()))
-        .extracting(Problem::code)
-        .containsExactly(ErrorCode.SCHEMA_COLUMN, ErrorCode.SCHEMA_INDEX);
-  }
-
-  @ParameterizedTest
-  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
-  void aColumnThatNoLongerTellsIdsApartIsRefused(TestDatabase database) {
-    Schema.migrate(database.dataSource());
-    String table = quoted(database, "handler");
-    database.execute(
-        switch (database.kind()) {
-          case POSTGRES ->
-              "ALTER TABLE " + table + " ALTER COLUMN handler_key TYPE text COLLATE \"default\"";
-          case MARIADB ->
-              "ALTER TABLE "
-                  + table
-                  + " MODIFY handler_key varchar(200) CHARACTER SET utf8mb4 NOT NULL";
-          case H2 ->
-              "ALTER TABLE " + table + " ALTER COLUMN handler_key varchar_ignorecase NOT NULL";
-        });
-    assertThat(problems(database.dataSource()))
-        .extracting(Problem::code)
-        .containsExactly(ErrorCode.SCHEMA_COLLATION);
-  }
-
   @Test
-  void settingsThatLoseCommitsAreRefused() {
+  void dur06_d91_d92_settingsThatLoseCommitsAreRefused() {
     try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
       Schema.migrate(database.dataSource());
       assertThat(problems(database.with("options", "-c%20synchronous_commit=off").dataSource()))
@@ -206,28 +179,82 @@ class StartupTest {
     }
   }
 
-  @ParameterizedTest
-  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
-  void d95_aClockThatIsADayOffIsWarnedAbout(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+  /** The same database with a clock that is so many days ahead. */
+  private static DataSource ahead(TestDatabase database, int days) {
     String now =
         switch (database.kind()) {
           case POSTGRES -> "clock_timestamp()";
           case MARIADB -> "UTC_TIMESTAMP(6)";
           case H2 -> "CURRENT_TIMESTAMP(6)";
         };
-    String tomorrow =
+    return Pretending.rewriting(
+        database.dataSource(),
+        now,
         database.kind() == DatabaseKind.H2
-            ? "DATEADD(DAY, 1, " + now + ")"
-            : "(" + now + " + INTERVAL '1' DAY)";
-    assertThat(
-            JdbcStore.of(Pretending.rewriting(database.dataSource(), now, tomorrow))
-                .maintenance()
-                .open(Rig.SETTINGS))
+            ? "DATEADD(DAY, %d, %s)".formatted(days, now)
+            : "(%s + INTERVAL '%d' DAY)".formatted(now, days));
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void d95_aClockThatIsADayOffIsWarnedAboutWithWhatWasMeasured(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    assertThat(JdbcStore.of(ahead(database, 1)).maintenance().open(Rig.SETTINGS))
         .singleElement()
         .satisfies(
             warning ->
-                assertThat(warning).startsWith(ErrorCode.DATABASE_CLOCK.text()).contains("differ"));
+                assertThat(warning)
+                    .startsWith(ErrorCode.DATABASE_CLOCK.text())
+                    .containsPattern("is 86(3[5-9]|4[0-4])\\d s ahead of that of this host"));
+    assertThat(JdbcStore.of(ahead(database, -1)).maintenance().open(Rig.SETTINGS))
+        .singleElement()
+        .satisfies(
+            warning ->
+                assertThat(warning)
+                    .containsPattern("is 86(3[5-9]|4[0-4])\\d s behind that of this host"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void d95_aClockThatWasNeverSetIsRefused(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    for (int days : new int[] {-400, 400}) {
+      assertThat(problems(ahead(database, days)))
+          .singleElement()
+          .satisfies(
+              problem -> {
+                assertThat(problem.code()).isEqualTo(ErrorCode.DATABASE_CLOCK);
+                assertThat(problem.text()).contains("never been set", "Set it first");
+              });
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void pg08_my01_anIsolationThatSomebodyKeepsIsRefused(DatabaseKind kind) {
+    try (TestDatabase database = TestDatabases.open(kind)) {
+      Schema.migrate(database.dataSource());
+      DataSource stubborn =
+          Pretending.twisted(
+              database.dataSource(),
+              call -> {
+                if (call.name().equals("setTransactionIsolation")) {
+                  call.connection().setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+                  return null;
+                }
+                // Or nobody would try to set what is set already.
+                return call.name().equals("getTransactionIsolation")
+                    ? Connection.TRANSACTION_SERIALIZABLE
+                    : call.go();
+              });
+      assertThat(problems(stubborn))
+          .singleElement()
+          .satisfies(
+              problem -> {
+                assertThat(problem.code()).isEqualTo(ErrorCode.DATABASE_ISOLATION);
+                assertThat(problem.text()).contains("SERIALIZABLE", "READ COMMITTED");
+              });
+    }
   }
 
   @ParameterizedTest
@@ -288,7 +315,7 @@ class StartupTest {
   }
 
   @Test
-  void anyDefaultIsolationWorks() {
+  void pg08_d93_anyDefaultIsolationWorks() {
     try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
       Schema.migrate(database.dataSource());
       for (String level : List.of("TRANSACTION_REPEATABLE_READ", "TRANSACTION_SERIALIZABLE")) {
@@ -307,7 +334,7 @@ class StartupTest {
   }
 
   @Test
-  void aFileThatFlushesLateIsMadeToFlushAtCommit() {
+  void dur11_hx01_aFileThatFlushesLateIsMadeToFlushAtCommit() {
     try (TestDatabase database = H2Database.file()) {
       database.execute("SET WRITE_DELAY 500");
       Schema.migrate(database.dataSource());
@@ -321,7 +348,7 @@ class StartupTest {
   }
 
   @Test
-  void aPacketThatAPayloadCannotPassIsRefused() {
+  void my12_aPacketThatAPayloadCannotPassIsRefused() {
     try (TestDatabase database = TestDatabases.open(DatabaseKind.MARIADB)) {
       Schema.migrate(database.dataSource());
       assertThat(
@@ -332,7 +359,7 @@ class StartupTest {
   }
 
   @Test
-  void aServerThatIsNotStrictCutsNoId() {
+  void id03_my13_aServerThatIsNotStrictCutsNoId() {
     try (TestDatabase database = TestDatabases.open(DatabaseKind.MARIADB)) {
       Schema.migrate(database.dataSource());
       TestDatabase loose = database.with("sessionVariables", "sql_mode=''");
@@ -342,12 +369,12 @@ class StartupTest {
           .satisfies(warning -> assertThat(warning).startsWith("PH-DB-14"));
       Rig rig = Rig.on(loose, loose.dataSource());
       assertThat(rig.accept(rig.message("x".repeat(801), rig.a)))
-          .isInstanceOf(dev.pigeonhole.store.AcceptResult.Refused.class);
+          .isInstanceOf(AcceptResult.Refused.class);
     }
   }
 
   @Test
-  void aPoolThatIsTooSmallIsRefused() {
+  void jd02_d77_aPoolThatIsTooSmallIsRefused() {
     try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
       Schema.migrate(database.dataSource());
       assertThat(problems(database.pool(4)))
@@ -379,19 +406,25 @@ class StartupTest {
                             assertThat(problem.code()).isEqualTo(ErrorCode.POOL_TOO_SMALL);
                             assertThat(problem.text())
                                 .startsWith(
-                                    "The pool has 5 connections and the inbox may hold 6 at once: 5"
-                                        + " for accepting,")
-                                .contains("and 1 for its beats");
+                                    "The pool has 5 connections and the inbox may hold 6 at once: 3"
+                                        + " (accepting, reading, settling) + 2 (slots of"
+                                        + " transactional handlers) + 1 (beats) = 6.")
+                                .contains("Enlarge the pool to 6", "beatsOn(…)");
                           }));
 
       assertThat(Inbox.on(JdbcStore.of(database.pool(6))).channel(channel).build()).isNotNull();
       JdbcStore apart = JdbcStore.of(five).beatsOn(database.dataSource());
       assertThat(Inbox.on(apart).channel(channel).build()).isNotNull();
+      JdbcStore tooFew = JdbcStore.of(database.pool(4)).beatsOn(database.dataSource());
+      assertThatExceptionOfType(ConfigurationException.class)
+          .isThrownBy(() -> Inbox.on(tooFew).channel(channel).build())
+          .withMessageContaining("hold 5 at once: 3")
+          .withMessageContaining("transactional handlers) = 5.");
     }
   }
 
   @Test
-  void aDatabaseThatIsDownIsUnreachable() {
+  void d86_aDatabaseThatIsDownIsUnreachable() {
     var dataSource = new org.postgresql.ds.PGSimpleDataSource();
     dataSource.setURL("jdbc:postgresql://127.0.0.1:1/none");
     assertThatExceptionOfType(StoreException.class)
@@ -401,5 +434,87 @@ class StartupTest {
               assertThat(e.code()).isEqualTo(ErrorCode.DATABASE_UNREACHABLE);
               assertThat(e.kind()).isEqualTo(StoreException.Kind.TRANSIENT);
             });
+  }
+
+  @Test
+  void hx03_d90_aFileThatAnotherProcessHasOpenIsNamed() throws Exception {
+    try (TestDatabase database = H2Database.file()) {
+      Schema.migrate(database.dataSource());
+      try (Connection open = database.dataSource().getConnection();
+          JavaProcess other =
+              JavaProcess.of(OpenMain.class).heap("64m").args(database.jdbcUrl()).start()) {
+        assertThat(other.waitFor(Duration.ofSeconds(60))).as("%s", other.output()).isZero();
+        assertThat(other.output()).contains("refused with PH-DB-06");
+        assertThat(open.isValid(1)).isTrue();
+      }
+      assertThat(problems(database.dataSource())).isEmpty();
+    }
+  }
+
+  /** A child that tries to open a store. */
+  static final class OpenMain {
+    public static void main(String[] args) {
+      try {
+        DataSource dataSource = TestDatabase.attach(args[0], "sa", "").dataSource();
+        JdbcStore.of(dataSource).maintenance().open(Rig.SETTINGS);
+        System.out.println("opened");
+      } catch (InboxException e) {
+        System.out.println("refused with " + e.code().text());
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "POSTGRES, reWriteBatchedInserts, true",
+    "POSTGRES, preferQueryMode, simple",
+    "MARIADB, useAffectedRows, true",
+    "MARIADB, useAffectedRows, false",
+    "MARIADB, useBulkStmts, true"
+  })
+  void jd01_my06_driversThatCountRowsDifferentlyChangeNothing(
+      DatabaseKind kind, String option, String value) {
+    try (TestDatabase database = TestDatabases.open(kind)) {
+      Schema.migrate(database.dataSource());
+      TestDatabase odd = database.with(option, value);
+      Rig rig = Rig.on(odd, odd.dataSource());
+      List<NewMessage> batch =
+          List.of(rig.message("m-1", rig.a), rig.message("m-2", rig.a), rig.message("m-1", rig.a));
+
+      assertThat(rig.store.acceptor().accept(batch))
+          .extracting(result -> result.getClass().getSimpleName())
+          .containsExactly("Stored", "Stored", "Known");
+      assertThat(rig.store.acceptor().accept(batch)).allMatch(AcceptResult.Known.class::isInstance);
+      List<Delivery> open = rig.open(rig.a, 10);
+      assertThat(open).hasSize(2);
+      assertThat(rig.complete(open)).isEmpty();
+      assertThat(rig.complete(open)).containsExactlyInAnyOrderElementsOf(open);
+    }
+  }
+
+  @Test
+  void my09_aServerThatRefusesWhatChangedMeanwhileChangesNothing() throws Exception {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.MARIADB)) {
+      Schema.migrate(database.dataSource());
+      TestDatabase strict = database.with("sessionVariables", "innodb_snapshot_isolation=1");
+      Rig rig = Rig.on(strict, strict.dataSource());
+      for (int round = 0; round < 10; round++) {
+        String id = "m-" + round;
+        List<CompletableFuture<AcceptResult>> all =
+            IntStream.range(0, 6)
+                .mapToObj(
+                    i ->
+                        CompletableFuture.supplyAsync(
+                            () -> rig.accept(rig.message(id, rig.a, rig.b))))
+                .toList();
+        long stored = 0;
+        for (CompletableFuture<AcceptResult> each : all) {
+          stored += each.get(60, TimeUnit.SECONDS) instanceof AcceptResult.Stored ? 1 : 0;
+        }
+        assertThat(stored).isEqualTo(1);
+      }
+      assertThat(rig.complete(rig.open(rig.a, 100))).isEmpty();
+      assertThat(rig.count("receipt")).isEqualTo(10);
+    }
   }
 }

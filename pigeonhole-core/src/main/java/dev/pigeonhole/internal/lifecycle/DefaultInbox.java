@@ -154,7 +154,7 @@ public final class DefaultInbox implements Inbox {
    * accepting large batches borrow one more for a moment, and wait for it.
    */
   private static StoreSettings storeSettings(InboxSettings settings, List<ChannelSpec> specs) {
-    int connections = 3;
+    int connections = StoreSettings.ENGINE_CONNECTIONS;
     for (ChannelSpec channel : specs) {
       for (TypeSpec type : channel.types()) {
         for (var handler : type.handlers()) {

@@ -24,6 +24,10 @@ final class Findings {
     warnings.add(code.text() + ": " + text);
   }
 
+  boolean has(ErrorCode code) {
+    return problems.stream().anyMatch(problem -> problem.code() == code);
+  }
+
   List<Problem> problems() {
     return problems;
   }

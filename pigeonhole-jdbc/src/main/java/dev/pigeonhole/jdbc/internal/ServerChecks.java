@@ -26,6 +26,30 @@ final class ServerChecks {
     }
   }
 
+  /**
+   * Asks the server which isolation a transaction of ours has. It was set, but what stands between
+   * may have kept it: under a snapshot, a look after a lock shows what was there before.
+   */
+  static void isolation(Session session, Findings findings) throws SQLException {
+    String level =
+        value(
+                session,
+                switch (session.dialect.name()) {
+                  case "postgresql" -> "current_setting('transaction_isolation')";
+                  case "mariadb" -> "@@tx_isolation";
+                  default ->
+                      "(SELECT isolation_level FROM information_schema.sessions"
+                          + " WHERE session_id = SESSION_ID())";
+                })
+            .replace('-', ' ');
+    findings.problemIf(
+        !level.equals("read committed"),
+        ErrorCode.DATABASE_ISOLATION,
+        ("Transactions run as %s although READ COMMITTED was asked for. Let the pool or proxy pass"
+                + " setTransactionIsolation on, or make READ COMMITTED its default.")
+            .formatted(level.toUpperCase(Locale.ROOT)));
+  }
+
   private static String value(Session session, String expression) throws SQLException {
     return session
         .query("SELECT " + expression, params -> {}, row -> String.valueOf(row.getString(1)))

@@ -7,6 +7,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.OptionalInt;
 import javax.sql.DataSource;
@@ -15,6 +16,7 @@ import javax.sql.DataSource;
 final class StartupChecks {
 
   private static final Duration TOLERATED_SKEW = Duration.ofMinutes(1);
+  private static final Duration ABSURD_SKEW = Duration.ofDays(365);
 
   /** How the pools that people use call their size. */
   private static final List<String> SIZES =
@@ -39,11 +41,18 @@ final class StartupChecks {
     jdbc.read(
         session -> {
           ServerChecks.run(session, settings, findings);
-          SchemaChecks.run(session, findings);
+          if (!findings.has(ErrorCode.DATABASE_UNSUPPORTED)) { // its catalogue may look different
+            SchemaChecks.run(session, findings);
+          }
           clock(session, findings);
           if (notifying) {
             notifications(session, findings);
           }
+          return true;
+        });
+    jdbc.transaction(
+        session -> {
+          ServerChecks.isolation(session, findings);
           return true;
         });
     if (!findings.problems().isEmpty()) {
@@ -53,19 +62,26 @@ final class StartupChecks {
   }
 
   private void pool(StoreSettings settings, Findings findings) {
+    int slots = Math.max(0, settings.connections() - StoreSettings.ENGINE_CONNECTIONS);
+    int engine = settings.connections() - slots;
     int needed = settings.connections() + (sharedWithBeats ? 1 : 0) + (notifying ? 1 : 0);
     OptionalInt size = poolSize();
     findings.problemIf(
         size.isPresent() && size.getAsInt() < needed,
         ErrorCode.POOL_TOO_SMALL,
-        ("The pool has %d connections and the inbox may hold %d at once: %d for accepting,"
-                + " reading, settling and transactional handlers%s%s. Enlarge the pool, or lower the concurrency.")
+        ("The pool has %d connections and the inbox may hold %d at once: %d (accepting, reading,"
+                + " settling) + %d (slots of transactional handlers)%s%s = %d. Enlarge the pool to"
+                + " %d, or lower the concurrency of transactional handlers%s.")
             .formatted(
                 size.orElse(0),
                 needed,
-                settings.connections(),
-                sharedWithBeats ? ", and 1 for its beats" : "",
-                notifying ? ", and 1 to hear of other nodes" : ""));
+                engine,
+                slots,
+                sharedWithBeats ? " + 1 (beats)" : "",
+                notifying ? " + 1 (to hear of other nodes)" : "",
+                needed,
+                needed,
+                sharedWithBeats ? ", or take the beats elsewhere with beatsOn(…)" : ""));
   }
 
   private static void notifications(Session session, Findings findings) throws SQLException {
@@ -98,17 +114,33 @@ final class StartupChecks {
     return OptionalInt.empty();
   }
 
+  /** A little is normal; beyond a year somebody's clock has never been set. */
   private void clock(Session session, Findings findings) throws SQLException {
     if (jdbc.clock != null) {
       return;
     }
-    Duration skew = Duration.between(session.now(), Instant.now()).abs();
-    if (skew.compareTo(TOLERATED_SKEW) > 0) {
+    Instant before = Instant.now();
+    Instant there = session.now();
+    Instant here = before.plus(Duration.between(before, Instant.now()).dividedBy(2));
+    Duration ahead = Duration.between(here, there);
+    Duration skew = ahead.abs();
+    String measured =
+        "The clock of the database is %d s %s that of this host: %s there, %s here."
+            .formatted(
+                skew.plusMillis(500).toSeconds(),
+                ahead.isNegative() ? "behind" : "ahead of",
+                there.truncatedTo(ChronoUnit.SECONDS),
+                here.truncatedTo(ChronoUnit.SECONDS));
+    if (skew.compareTo(ABSURD_SKEW) > 0) {
+      findings.problem(
+          ErrorCode.DATABASE_CLOCK,
+          measured
+              + " One of them has never been set: once it is, everything that waits falls due, or"
+              + " nothing does. Set it first.");
+    } else if (skew.compareTo(TOLERATED_SKEW) > 0) {
       findings.warning(
           ErrorCode.DATABASE_CLOCK,
-          ("The clocks of this host and of the database differ by %d s. Due times follow the"
-                  + " database.")
-              .formatted(skew.toSeconds()));
+          measured + " Due times follow the database. Synchronise both clocks.");
     }
   }
 }
