@@ -8,11 +8,14 @@ import dev.pigeonhole.store.Acceptor;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.Maintenance;
+import dev.pigeonhole.transport.MessageSource;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -73,6 +76,91 @@ class InboxWarningTest {
 
     inbox.accept("orders", sent("m-1000", "OrderPlacd"));
 
+    assertThat(warnings.texts()).isEmpty();
+  }
+
+  /** A source that says for how long it delivers again, if it does. */
+  private record Queue(@Nullable Duration horizon) implements MessageSource {
+    @Override
+    public String name() {
+      return "queue:orders";
+    }
+
+    @Override
+    public Optional<Duration> redeliveryHorizon() {
+      return Optional.ofNullable(horizon);
+    }
+
+    @Override
+    public void start(dev.pigeonhole.transport.Acceptor acceptor) {}
+
+    @Override
+    public void pause(String reason) {}
+
+    @Override
+    public void resume() {}
+
+    @Override
+    public void stop(Duration patience) {}
+  }
+
+  private static void keeping(
+      @Nullable Duration ofInbox, @Nullable Duration ofType, @Nullable Duration ofHandler) {
+    keeping(ofInbox, ofType, ofHandler, Duration.ofDays(3));
+  }
+
+  private static void keeping(
+      @Nullable Duration ofInbox,
+      @Nullable Duration ofType,
+      @Nullable Duration ofHandler,
+      @Nullable Duration horizon) {
+    TypeBuilder<String> type = Channel.named("orders").on(String.class).named("OrderPlaced");
+    if (ofType != null) {
+      type.keepReceipts(ofType);
+    }
+    Channel channel =
+        ofHandler == null
+            ? type.handle("reserve", text -> {}).build()
+            : type.handle("reserve", text -> {}, HandlerOption.keepingReceipts(ofHandler)).build();
+    InboxBuilder inbox = Inbox.on(store()).channel(channel, new Queue(horizon));
+    if (ofInbox != null) {
+      inbox.keepReceipts(ofInbox);
+    }
+    inbox.build();
+  }
+
+  @Test
+  void d78_phCfg10_aMemoryThatEndsBeforeTheSourceGivesUpIsWarnedAbout() {
+    keeping(Duration.ofDays(2), null, null);
+
+    assertThat(warnings.texts()).hasSize(1);
+    assertThat(warnings.texts().get(0))
+        .contains(
+            ErrorCode.RETENTION_TOO_SHORT.text(),
+            "'orders'",
+            "'OrderPlaced'",
+            "PT48H after",
+            "queue:orders",
+            "again for PT72H",
+            "Raise keepReceipts to PT72H");
+  }
+
+  @Test
+  void d78_phCfg10_theTimeThatDecidesIsCompared() {
+    keeping(Duration.ofDays(300), Duration.ofDays(1), null);
+    keeping(Duration.ofDays(300), null, Duration.ofDays(1));
+    keeping(null, Duration.ofDays(1), Duration.ofDays(2));
+    assertThat(warnings.texts()).hasSize(3).allMatch(text -> text.contains("PH-CFG-10"));
+  }
+
+  @Test
+  void d78_phCfg10_aMemoryThatIsLongEnoughIsNotTalkedAbout() {
+    keeping(Duration.ofDays(3), null, null);
+    keeping(null, null, null);
+    keeping(Duration.ofDays(1), Duration.ofDays(4), null);
+    keeping(Duration.ofDays(1), Duration.ofDays(2), Duration.ofDays(4));
+    keeping(null, null, null, Duration.ofDays(1000));
+    keeping(Duration.ofDays(1), null, null, null);
     assertThat(warnings.texts()).isEmpty();
   }
 

@@ -1,6 +1,7 @@
 package dev.pigeonhole.transport;
 
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * Where the messages of a channel come from: a queue, a topic, a mailbox. The inbox starts it after
@@ -14,6 +15,15 @@ public interface MessageSource {
 
   /** What it reads, for people: {@code rabbitmq:orders}. */
   String name();
+
+  /**
+   * For how long after its first delivery a message may come again: a retention time of the queue,
+   * the offsets of a topic, the retries of a sender. An inbox that forgets earlier warns at its
+   * start. Empty where nobody can say.
+   */
+  default Optional<Duration> redeliveryHorizon() {
+    return Optional.empty();
+  }
 
   /**
    * Begins to receive. Called again after {@link #stop} when the inbox is started anew. What it

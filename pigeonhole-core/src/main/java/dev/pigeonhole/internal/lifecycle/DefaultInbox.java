@@ -123,6 +123,9 @@ public final class DefaultInbox implements Inbox {
     for (String warning : Rules.warnings(specs)) {
       LOG.warn("Inbox {}: {}", settings.name(), warning);
     }
+    for (String warning : Horizons.warnings(settings, specs)) {
+      LOG.warn("Inbox {}: {}", settings.name(), warning);
+    }
     List<List<HandlerId>> ids = store.maintenance().register(Registry.families(specs));
     return new DefaultInbox(store, settings, specs, new Registry(specs, ids), payloads);
   }

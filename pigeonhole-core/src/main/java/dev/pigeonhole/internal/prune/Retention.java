@@ -6,6 +6,7 @@ import dev.pigeonhole.PruneListener;
 import dev.pigeonhole.PrunedMessage;
 import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.registry.ChannelSpec;
+import dev.pigeonhole.internal.registry.HandlerSpec;
 import dev.pigeonhole.internal.registry.HeaderFormat;
 import dev.pigeonhole.internal.registry.Registry;
 import dev.pigeonhole.internal.registry.TypeSpec;
@@ -118,7 +119,7 @@ public final class Retention implements Pruning {
       return kept != null && olderThan(kept, message.receivedAt(), message.now());
     }
     for (Map.Entry<Integer, Instant> receipt : message.completed().entrySet()) {
-      Duration kept = kept(ofType, ofHandlers.get(receipt.getKey()));
+      Duration kept = kept(times.receipts(), ofType, ofHandlers.get(receipt.getKey()));
       if (kept == null || !olderThan(kept, receipt.getValue(), message.now())) {
         return false;
       }
@@ -126,9 +127,23 @@ public final class Retention implements Pruning {
     return true;
   }
 
-  private @Nullable Duration kept(@Nullable Duration ofType, @Nullable Duration ofHandler) {
+  /** How long messages of this type are known after their last completion; null for ever. */
+  public static @Nullable Duration memory(Times times, TypeSpec type) {
+    Duration longest = null;
+    for (HandlerSpec handler : type.handlers()) {
+      Duration kept = kept(times.receipts(), type.keepReceipts(), handler.keepReceipts());
+      if (kept == null) {
+        return null;
+      }
+      longest = longest == null ? kept : longer(longest, kept);
+    }
+    return longest == null ? kept(times.receipts(), type.keepReceipts(), null) : longest;
+  }
+
+  private static @Nullable Duration kept(
+      @Nullable Duration ofInbox, @Nullable Duration ofType, @Nullable Duration ofHandler) {
     if (ofType == null && ofHandler == null) {
-      return times.receipts();
+      return ofInbox;
     }
     if (ofType == null || ofHandler == null) {
       return ofType == null ? ofHandler : ofType;
