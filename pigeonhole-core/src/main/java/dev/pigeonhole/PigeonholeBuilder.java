@@ -90,7 +90,22 @@ public final class PigeonholeBuilder {
       throw new ConfigurationException(problems);
     }
     Rules.warnings(direct).forEach(LOG::warn);
+    if (!direct.isEmpty()) {
+      LOG.info("{}", unsafe());
+    }
     return new Pigeonhole(known, new DirectChannels(direct, payloads, listeners));
+  }
+
+  /** What inboxes say of themselves when they start; these have none. */
+  private String unsafe() {
+    StringBuilder text = new StringBuilder("Direct channels keep nothing and try once:");
+    for (ChannelSpec channel : direct) {
+      text.append("\n  ").append(channel.name());
+      if (channel.withoutInbox()) {
+        text.append(": withoutInbox()");
+      }
+    }
+    return text.toString();
   }
 
   private List<DefaultInbox> known(List<Problem> problems) {

@@ -2,6 +2,8 @@ package dev.pigeonhole;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.spi.ILoggingEvent;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -30,6 +32,18 @@ class PigeonholeWarningTest {
     Pigeonhole.of().direct(direct(true)).requireInbox(Requirement.WARN).build();
 
     assertThat(warnings.texts()).isEmpty();
+  }
+
+  @Test
+  void channelsWithoutAnInboxAreListedOnce() {
+    Channel other =
+        Channel.named("other").direct().on(Integer.class).handle("count", number -> {}).build();
+    Pigeonhole.of().direct(direct(true)).direct(other).build();
+
+    assertThat(warnings.events(Level.INFO))
+        .extracting(ILoggingEvent::getFormattedMessage)
+        .containsExactly(
+            "Direct channels keep nothing and try once:\n  live: withoutInbox()\n  other");
   }
 
   @Test

@@ -27,7 +27,11 @@ final class Warnings implements BeforeEachCallback, AfterEachCallback {
   }
 
   List<ILoggingEvent> events() {
-    return log.list.stream().filter(event -> event.getLevel() == Level.WARN).toList();
+    return events(Level.WARN);
+  }
+
+  List<ILoggingEvent> events(Level level) {
+    return log.list.stream().filter(event -> event.getLevel() == level).toList();
   }
 
   List<String> texts() {

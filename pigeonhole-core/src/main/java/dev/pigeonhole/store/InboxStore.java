@@ -1,6 +1,7 @@
 package dev.pigeonhole.store;
 
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -47,5 +48,10 @@ public interface InboxStore {
    */
   default boolean interruptible() {
     return true;
+  }
+
+  /** What it is and where, for people who read the log. */
+  default StoreDescription describe() {
+    return new StoreDescription(getClass().getSimpleName(), List.of());
   }
 }

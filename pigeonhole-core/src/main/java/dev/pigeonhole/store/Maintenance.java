@@ -4,6 +4,7 @@ import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.Failure;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 
 /** What an inbox needs before it runs, and what keeps a store tidy. */
 public interface Maintenance {
@@ -54,4 +55,10 @@ public interface Maintenance {
    * connection. Costs next to nothing while there are none; any number of nodes may do so at once.
    */
   void finishReleases();
+
+  /**
+   * How many open deliveries each of these families has, fresh and later together, counted up to
+   * {@code atMost} and not further; a family without any may be missing.
+   */
+  Map<Integer, Integer> unsettled(Collection<Integer> handlers, int atMost);
 }

@@ -8,6 +8,7 @@ import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.Maintenance;
 import dev.pigeonhole.store.Nodes;
+import dev.pigeonhole.store.StoreDescription;
 import dev.pigeonhole.store.Transactions;
 import dev.pigeonhole.store.WakeUps;
 import java.time.InstantSource;
@@ -140,6 +141,11 @@ public final class JdbcStore implements InboxStore {
   @Override
   public boolean interruptible() {
     return parts().interruptible();
+  }
+
+  @Override
+  public StoreDescription describe() {
+    return parts().description();
   }
 
   private Parts parts() {

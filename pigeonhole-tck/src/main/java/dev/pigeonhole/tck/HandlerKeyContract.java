@@ -9,6 +9,7 @@ import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -322,5 +323,32 @@ abstract class HandlerKeyContract extends StoreFixture {
     assertThat(store.admin().retry(SOURCE, "m", gone.family(), "ada", "deployed")).isTrue();
     refused(old, completed());
     settle(ready(gone, old.seq()), completed());
+  }
+
+  @Test
+  void openDeliveriesOfAFamilyAreCountedUpToALimit() {
+    HandlerId a = handler("a");
+    HandlerId b = handler("b");
+    HandlerId idle = handler("idle");
+    for (int i = 0; i < 3; i++) {
+      delivered("fresh-" + i, a);
+    }
+    settle(delivered("retry", a), failedFor(Duration.ofHours(1)));
+    settle(delivered("blocked", a), blocked());
+    settle(delivered("done", a), completed());
+    settle(delivered("poisoned", a), poisoned());
+    delivered("other", b);
+    List<Integer> families = List.of(a.family(), b.family(), idle.family());
+
+    Map<Integer, Integer> open = store.maintenance().unsettled(families, 100);
+
+    assertThat(open).containsEntry(a.family(), 5).containsEntry(b.family(), 1);
+    assertThat(open.getOrDefault(idle.family(), 0)).isZero();
+    for (int most : new int[] {2, 3, 4, 5}) {
+      assertThat(store.maintenance().unsettled(families, most)).containsEntry(a.family(), most);
+    }
+    assertThat(store.maintenance().unsettled(List.of(b.family()), 100))
+        .doesNotContainKey(a.family());
+    assertThat(store.maintenance().unsettled(List.of(), 100)).isEmpty();
   }
 }

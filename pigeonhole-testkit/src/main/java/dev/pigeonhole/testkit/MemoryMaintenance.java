@@ -11,7 +11,9 @@ import dev.pigeonhole.store.StoreSettings;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Opening and the registry of handler keys, in memory. */
@@ -84,6 +86,23 @@ final class MemoryMaintenance implements Maintenance {
   @Override
   public Pruning.Step prune(Pruning pruning, int limit) {
     return tables.commit(() -> tables.pruning.step(pruning, limit));
+  }
+
+  @Override
+  public Map<Integer, Integer> unsettled(Collection<Integer> wanted, int atMost) {
+    return tables.commit(
+        () -> {
+          Map<Integer, Integer> counted = new HashMap<>();
+          for (CellRows cell : tables.allOpen()) {
+            for (OpenRow row : cell.all()) {
+              int handler = row.delivery().cell().handler();
+              if (wanted.contains(handler)) {
+                counted.merge(handler, 1, (was, one) -> Math.min(atMost, was + one));
+              }
+            }
+          }
+          return counted;
+        });
   }
 
   @Override

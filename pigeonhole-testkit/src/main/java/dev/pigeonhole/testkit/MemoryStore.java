@@ -6,8 +6,10 @@ import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.Maintenance;
 import dev.pigeonhole.store.Nodes;
+import dev.pigeonhole.store.StoreDescription;
 import dev.pigeonhole.store.Transactions;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -78,6 +80,12 @@ public final class MemoryStore implements InboxStore {
   @Override
   public boolean interruptible() {
     return true;
+  }
+
+  @Override
+  public StoreDescription describe() {
+    return new StoreDescription(
+        "memory", List.of("store: what is kept in memory is gone with its process"));
   }
 
   /** What the store holds, for the tests of this package. */

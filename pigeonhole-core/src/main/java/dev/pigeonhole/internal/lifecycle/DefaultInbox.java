@@ -426,6 +426,8 @@ public final class DefaultInbox implements Inbox {
               timer,
               this::hasStopped);
       self[0] = starting;
+      // What is found, before this node changes any of it.
+      String found = new StartBlock(store, settings, channels, registry, nodeName()).text();
       try {
         starting.start();
       } catch (RuntimeException | Error e) {
@@ -438,6 +440,7 @@ public final class DefaultInbox implements Inbox {
       }
       running = starting;
       engine = fresh;
+      LOG.info("{}", found);
       return starting;
     } finally {
       life.unlock();
@@ -510,9 +513,13 @@ public final class DefaultInbox implements Inbox {
     }
   }
 
+  private String nodeName() {
+    return settings.name() + "@" + ManagementFactory.getRuntimeMXBean().getName();
+  }
+
   private Engine.Settings engineSettings() {
     return new Engine.Settings(
-        settings.name() + "@" + ManagementFactory.getRuntimeMXBean().getName(),
+        nodeName(),
         settings.retry(),
         settings.concurrency(),
         settings.lanes(),

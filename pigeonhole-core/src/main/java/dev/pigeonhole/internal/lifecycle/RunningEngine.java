@@ -125,7 +125,6 @@ final class RunningEngine implements RunningInbox {
       }
       throw e;
     }
-    LOG.info("Inbox {} is running", events.inbox());
   }
 
   private void beatAndWait() throws InterruptedException {

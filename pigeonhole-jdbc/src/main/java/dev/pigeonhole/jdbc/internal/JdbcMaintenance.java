@@ -17,7 +17,9 @@ import dev.pigeonhole.store.StoreSettings;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -35,6 +37,24 @@ final class JdbcMaintenance implements Maintenance {
       FROM {later}
       WHERE lane = ? AND handler = ?
       ORDER BY seq LIMIT ?
+      """;
+
+  // By the primary key, lane by lane, and no further than the limit.
+  private static final String FRESH_OF =
+      """
+      SELECT count(*)
+      FROM (SELECT d.seq
+            FROM {lane} l JOIN {delivery} d ON d.lane = l.lane AND d.handler = l.handler
+            WHERE l.handler = ? LIMIT ?) AS fresh
+      """;
+
+  // Index: later_due, in the same way.
+  private static final String LATER_OF =
+      """
+      SELECT count(*)
+      FROM (SELECT d.seq
+            FROM {lane} l JOIN {later} d ON d.lane = l.lane AND d.handler = l.handler
+            WHERE l.handler = ? LIMIT ?) AS later
       """;
 
   private final Jdbc jdbc;
@@ -155,6 +175,30 @@ final class JdbcMaintenance implements Maintenance {
   @Override
   public void finishReleases() {
     keys.finishReleases();
+  }
+
+  @Override
+  public Map<Integer, Integer> unsettled(Collection<Integer> handlers, int atMost) {
+    return jdbc.read(
+        session -> {
+          Map<Integer, Integer> counted = new HashMap<>();
+          for (int handler : handlers) {
+            int fresh = count(session, FRESH_OF, handler, atMost);
+            counted.put(
+                handler,
+                fresh == atMost
+                    ? atMost
+                    : Math.min(atMost, fresh + count(session, LATER_OF, handler, atMost)));
+          }
+          return counted;
+        });
+  }
+
+  private static int count(Session session, String sql, int handler, int atMost)
+      throws SQLException {
+    return session
+        .one(sql, params -> params.add(handler).add(atMost), row -> row.getInt(1))
+        .orElse(0);
   }
 
   private static List<Delivery> waiting(Session session, List<Cell> cells, int limit)

@@ -5,11 +5,15 @@ import dev.pigeonhole.store.AdminQueries;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Maintenance;
 import dev.pigeonhole.store.Nodes;
+import dev.pigeonhole.store.StoreDescription;
 import dev.pigeonhole.store.Transactions;
 import dev.pigeonhole.store.WakeUps;
 import java.sql.Connection;
+import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
 import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
@@ -25,7 +29,8 @@ public record Parts(
     AdminQueries admin,
     Transactions transactions,
     Supplier<WakeUps> wakeUps,
-    boolean interruptible) {
+    boolean interruptible,
+    StoreDescription description) {
 
   /**
    * Looks at the database and wires the groups.
@@ -44,20 +49,53 @@ public record Parts(
     Dialect dialect;
     Tables tables;
     boolean embedded;
+    StoreDescription description;
     try (Connection connection = dataSource.getConnection()) {
-      dialect = Dialect.of(connection.getMetaData().getDatabaseProductName());
+      DatabaseMetaData meta = connection.getMetaData();
+      dialect = Dialect.of(meta.getDatabaseProductName());
       String where = schema == null ? dialect.currentSchema(connection) : schema;
       tables = new Tables(dialect.quote(), where, prefix);
-      embedded = embedded(connection.getMetaData().getURL());
+      embedded = embedded(meta.getURL());
+      description =
+          new StoreDescription(
+              "%s %s, schema %s, tables %s…"
+                  .formatted(
+                      meta.getDatabaseProductName(),
+                      meta.getDatabaseProductVersion(),
+                      where,
+                      prefix),
+              unsafe(meta.getURL(), clock));
     } catch (SQLException e) {
       throw Errors.unreachable(e);
     }
     return wire(
-        new Jdbc(dataSource, dialect, tables, clock), dataSource, beats, embedded, notifying);
+        new Jdbc(dataSource, dialect, tables, clock),
+        dataSource,
+        beats,
+        embedded,
+        notifying,
+        description);
+  }
+
+  private static List<String> unsafe(@Nullable String url, @Nullable InstantSource clock) {
+    List<String> unsafe = new ArrayList<>();
+    String lower = url == null ? "" : url.toLowerCase(Locale.ROOT);
+    if (lower.startsWith("jdbc:h2:") && (lower.contains(":mem:") || lower.contains("/mem:"))) {
+      unsafe.add("store: a database in memory is gone with its process");
+    }
+    if (clock != null) {
+      unsafe.add("store: clock(…) replaces the clock of the database, which is for tests");
+    }
+    return unsafe;
   }
 
   private static Parts wire(
-      Jdbc jdbc, DataSource dataSource, DataSource beats, boolean embedded, boolean notifying) {
+      Jdbc jdbc,
+      DataSource dataSource,
+      DataSource beats,
+      boolean embedded,
+      boolean notifying,
+      StoreDescription description) {
     Statements statements = jdbc.dialect.statements();
     Families families = new Families();
     AtomicInteger lanes = new AtomicInteger();
@@ -82,7 +120,8 @@ public record Parts(
         new JdbcAdmin(jdbc, families, statements, pruning, gates, keys),
         new JdbcTransactions(jdbc, statements),
         () -> new PostgresWakeUps(jdbc),
-        !jdbc.dialect.name().equals("h2"));
+        !jdbc.dialect.name().equals("h2"),
+        description);
   }
 
   /** Only one process can open such a database. */
