@@ -42,7 +42,7 @@ abstract class ConcurrencyContract extends StoreFixture {
   }
 
   @Test
-  void b04_nodesAcceptingTheSameIdAtOnceStoreItOnce() {
+  void b04_id15_nodesAcceptingTheSameIdAtOnceStoreItOnce() {
     int rounds = Size.of(25, 500);
     for (int round = 0; round < rounds; round++) {
       NewMessage message = message("m-" + round).to(a, b).build();
@@ -288,7 +288,7 @@ abstract class ConcurrencyContract extends StoreFixture {
   }
 
   @Test
-  void nodesThatJoinAtOnceGetIncarnationsOfTheirOwn() {
+  void d84_nodesThatJoinAtOnceGetIncarnationsOfTheirOwn() {
 
     assertThat(Race.of(RUNNERS, runner -> join(1).get(0))).doesNotHaveDuplicates();
   }
@@ -329,5 +329,26 @@ abstract class ConcurrencyContract extends StoreFixture {
 
   private static long fail(String complaint) {
     throw new AssertionError(complaint);
+  }
+
+  @Test
+  void twoWhoPauseOneHandlerByTwoOfItsKeysPauseItOnce() {
+    store.maintenance().register(List.of(List.of("b", "a"))); // one handler from now on
+    List<HandlerId> keys = List.of(a, b);
+    int rounds = Size.of(25, 200);
+    for (int round = 0; round < rounds; round++) {
+      List<Boolean> paused =
+          Race.of(
+              2,
+              runner -> {
+                HandlerId key = keys.get(runner);
+                return store.admin().pause(key.family(), key.keyId(), "ada", "at once");
+              });
+
+      assertThat(paused).containsExactlyInAnyOrder(true, false);
+      assertThat(store.admin().paused()).hasSize(1);
+      assertThat(store.admin().resume(b.family(), b.keyId(), "ada", "again")).isTrue();
+      assertThat(store.nodes().paused()).isEmpty();
+    }
   }
 }

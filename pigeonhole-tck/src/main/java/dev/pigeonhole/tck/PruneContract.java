@@ -119,7 +119,7 @@ abstract class PruneContract extends StoreFixture {
   }
 
   @Test
-  void whatIsOpenIsNeverJudged() {
+  void b65_clm12_whatIsOpenIsNeverJudged() {
     delivered("fresh", a);
     settle(delivered("retry", a), failedFor(Duration.ofHours(1)));
     settle(delivered("blocked", a), blocked());
@@ -232,5 +232,20 @@ abstract class PruneContract extends StoreFixture {
 
     assertThat(view("m", a)).isNotNull();
     assertThat(prune(deleting()).deleted()).isEqualTo(1);
+  }
+
+  @Test
+  void b67_op02_whatIsOldGoesInSmallSteps() {
+    for (int i = 0; i < 5; i++) {
+      settle(delivered("m" + i, a), completed());
+    }
+    Judge judge = deleting();
+    judge.betweenRounds = Duration.ofMinutes(1);
+
+    assertThat(store.maintenance().prune(judge, 2)).isEqualTo(new Pruning.Step(2, 0, true));
+    assertThat(store.admin().messages()).isEqualTo(3);
+    assertThat(store.maintenance().prune(judge, 2)).isEqualTo(new Pruning.Step(2, 0, true));
+    assertThat(store.maintenance().prune(judge, 2)).isEqualTo(new Pruning.Step(1, 0, false));
+    assertThat(store.admin().messages()).isZero();
   }
 }

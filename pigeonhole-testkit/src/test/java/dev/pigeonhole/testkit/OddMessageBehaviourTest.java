@@ -14,6 +14,7 @@ import dev.pigeonhole.OnMissingKey;
 import dev.pigeonhole.Unhandled;
 import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.event.InboxEvent;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -242,5 +243,35 @@ class OddMessageBehaviourTest {
     assertThat(store.tables().audit)
         .extracting(Tables.AuditRow::action)
         .containsExactly("dismiss", "accept");
+  }
+
+  @Test
+  void aSecondCopyThatIsAcceptedKeepsItsPlaceInTheOrder() {
+    List<String> seen = new ArrayList<>();
+    Instant then = Instant.parse("2026-01-02T03:04:05Z");
+    TestInbox inbox =
+        TestInbox.on(
+            store,
+            new TestClock(),
+            Channel.named("c")
+                .on(String.class)
+                .handleMessage(
+                    "h",
+                    received ->
+                        seen.add(
+                            "%s %s %s"
+                                .formatted(
+                                    received.payload(),
+                                    received.orderingKey().orElse("-"),
+                                    received.occurredAt().map(Instant::toString).orElse("-"))))
+                .build());
+    inbox.receive("c", Message.of("m", "first").orderedBy("k-1"));
+    inbox.receive("c", Message.of("m", "second").orderedBy("k-2").occurredAt(then));
+    InboxAdmin admin = inbox.inbox().admin().as("ada");
+
+    admin.acceptConflict(admin.conflicts(1).get(0).conflict(), "m-2", "both were meant");
+    inbox.drain();
+
+    assertThat(seen).containsExactlyInAnyOrder("first k-1 -", "second k-2 " + then);
   }
 }

@@ -48,7 +48,7 @@ class RetentionBehaviourTest {
   }
 
   @Test
-  void nothingIsForgottenUnlessAskedFor() {
+  void b66_nothingIsForgottenUnlessAskedFor() {
     TestInbox inbox = inbox(channel());
     inbox.receive("m", "x");
     inbox.drain();
@@ -58,7 +58,7 @@ class RetentionBehaviourTest {
   }
 
   @Test
-  void aMessageIsKnownForItsTimeAndThenNew() {
+  void b65_aMessageIsKnownForItsTimeAndThenNew() {
     TestInbox inbox = inbox(channel()).with(it -> it.keepReceipts(ofDays(30)));
     inbox.receive("m", "x");
     clock.advance(ofDays(10)); // from its completion, not from its receipt
@@ -116,7 +116,7 @@ class RetentionBehaviourTest {
   }
 
   @Test
-  void hd05_poisonOutlivesEverythingUnlessAskedOtherwise() {
+  void hd05_d166_poisonOutlivesEverythingUnlessAskedOtherwise() {
     Channel channel =
         Channel.named("c")
             .on(String.class)
@@ -227,5 +227,30 @@ class RetentionBehaviourTest {
   void poisonIsKeptForAMonthAtLeast() {
     assertThatThrownBy(() -> inbox(channel()).with(it -> it.keepPoisoned(ofDays(29))).inbox())
         .hasMessageContaining("PH-RET-01");
+  }
+
+  @Test
+  void b69_whatOneHandlerHasDoneStaysDoneWhileAnotherIsPoisoned() {
+    Channel channel =
+        Channel.named("c")
+            .on(String.class)
+            .handle("done", handled::add)
+            .handle(
+                "poisoned",
+                text -> {
+                  throw new IllegalStateException("no");
+                },
+                retrying(RetryPolicy.defaults().maxAttempts(1)))
+            .build();
+    TestInbox inbox = inbox(channel).with(it -> it.keepReceipts(ofDays(1)));
+    inbox.receive("m", "x");
+    inbox.drain();
+    clock.advance(ofDays(100));
+    inbox.drain();
+
+    assertThat(inbox.receive("m", "x")).isInstanceOf(Acceptance.Repeat.class);
+    inbox.drain();
+    assertThat(handled).containsExactly("x");
+    assertThat(inbox).delivery("m", "poisoned").isPoisonedWith(ErrorCode.HANDLER_FAILED);
   }
 }

@@ -281,6 +281,17 @@ class RunningBehaviourTest {
   }
 
   @Test
+  void aMessageThatWaitsForItsTimeUsesUpNoRate() {
+    TestInbox inbox = inbox(text -> {}, perSecond(0.001));
+    inbox.start();
+    Instant later = store.clock().instant().plus(ofHours(1));
+    inbox.receive("c", Message.of("later", "x").notBefore(later));
+    inbox.receive("now", "x");
+
+    inbox.await("now", "h", DeliveryState.COMPLETED);
+  }
+
+  @Test
   void drivenByHandALimitedHandlerDoesNotWait() {
     AtomicInteger ran = new AtomicInteger();
     TestInbox inbox = inbox(text -> ran.incrementAndGet(), perSecond(0.001));

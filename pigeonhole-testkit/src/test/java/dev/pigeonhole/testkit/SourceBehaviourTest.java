@@ -179,7 +179,7 @@ class SourceBehaviourTest {
   }
 
   @Test
-  void sourcesPauseWhileTooMuchWaitsAndGoOnAtHalf() throws Exception {
+  void clm24_sourcesPauseWhileTooMuchWaitsAndGoOnAtHalf() throws Exception {
     Channel channel =
         Channel.named("c")
             .on(String.class)
@@ -312,6 +312,35 @@ class SourceBehaviourTest {
   }
 
   @Test
+  void workOfAPausedHandlerIsNoPressure() throws Exception {
+    Channel channel =
+        Channel.named("c")
+            .on(String.class)
+            .handle("paused", text -> {})
+            .handle("other", text -> {})
+            .build();
+    HookedStore counting = new HookedStore(store);
+    Inbox inbox =
+        Inbox.on(counting)
+            .channel(channel, tap)
+            .listener(events)
+            .beat(ofMillis(20))
+            .deadAfter(ofSeconds(60))
+            .maxBacklog(100)
+            .build();
+    inbox.admin().as("ada").pause("paused", "not now");
+    running = inbox.start();
+    tap.pour("m", 300);
+    await("300 completed by other", () -> counts(inbox, "other").completed() == 300);
+    int looks = counting.calls("waiting");
+    await("more looks at what waits", () -> counting.calls("waiting") > looks + 2);
+
+    assertThat(tap.told).containsExactly("start");
+    assertThat(events.heard(InboxEvent.SourcesPaused.class)).isFalse();
+    assertThat(counts(inbox, "paused").open()).isEqualTo(300);
+  }
+
+  @Test
   void aSourceThatCannotPauseDoesNotKeepTheOthers() throws Exception {
     Tap stubborn = new Tap();
     Channel channel =
@@ -382,7 +411,7 @@ class SourceBehaviourTest {
   }
 
   @Test
-  void deliveriesOfAKeyThatNobodyKnowsAreCountedAsHeld() throws Exception {
+  void d33_deliveriesOfAKeyThatNobodyKnowsAreCountedAsHeld() throws Exception {
     Channel old =
         Channel.named("c")
             .on(String.class)

@@ -95,6 +95,11 @@ class TransactionalRunnerTest {
   }
 
   private HandlerLine line(TransactionalHandler<Object> handler, int slots, int shared) {
+    return line(handler, slots, shared, new Breaker(null));
+  }
+
+  private HandlerLine line(
+      TransactionalHandler<Object> handler, int slots, int shared, Breaker breaker) {
     BoundHandler bound =
         new BoundHandler(
             new HandlerSpec(
@@ -130,14 +135,7 @@ class TransactionalRunnerTest {
             () -> false,
             new Around());
     return new HandlerLine(
-        bound,
-        slots,
-        100,
-        new RateLimit(null, 1, 0),
-        new Breaker(null),
-        workers,
-        () -> false,
-        runner::run);
+        bound, slots, 100, new RateLimit(null, 1, 0), breaker, workers, () -> false, runner::run);
   }
 
   private static Work work(long seq, String text) {
@@ -196,6 +194,28 @@ class TransactionalRunnerTest {
 
     assertThat(news.poll(30, TimeUnit.SECONDS)).isEqualTo("not started 3");
     assertThat(news.poll(30, TimeUnit.SECONDS)).isEqualTo("not started 4");
+  }
+
+  @Test
+  void whatHasNotBegunIsGivenBackWhenTheHandlerIsPaused() throws Exception {
+    BlockingQueue<Object> began = new LinkedBlockingQueue<>();
+    HandlerLine line =
+        line(
+            (payload, tx) -> {
+              began.add(payload);
+              throw new IllegalStateException("down");
+            },
+            1,
+            10,
+            new Breaker(1));
+    line.enqueue(work(1, "first"));
+    line.enqueue(work(2, "second"));
+    line.enqueue(work(3, "third"));
+    line.wakeWorkers();
+
+    assertThat(news.poll(30, TimeUnit.SECONDS)).isEqualTo("not started 2");
+    assertThat(news.poll(30, TimeUnit.SECONDS)).isEqualTo("not started 3");
+    assertThat(began).as("in the group, then alone").containsExactly("first", "first");
   }
 
   @Test

@@ -1,0 +1,197 @@
+package dev.pigeonhole.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.PruneListener;
+import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.store.Pruning;
+import dev.pigeonhole.store.StoredMessage;
+import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.TestDatabase;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Forgetting in a real database: by one at a time, under somebody's slow hands, by any clock. */
+@Timeout(120)
+class RetentionTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  private final AtomicReference<Instant> now =
+      new AtomicReference<>(Instant.parse("2026-03-04T05:06:07Z"));
+  private final List<String> handled = new CopyOnWriteArrayList<>();
+
+  private Inbox inbox(TestDatabase database, PruneListener... listeners) {
+    Channel channel = Channel.named("c").on(String.class).handle("h", handled::add).build();
+    var builder =
+        Inbox.on(JdbcStore.of(database.pool(12)).clock(now::get))
+            .channel(channel)
+            .beat(Duration.ofMillis(50))
+            .deadAfter(Duration.ofSeconds(60))
+            .stopGrace(Duration.ofSeconds(5))
+            .keepReceipts(Duration.ofDays(1));
+    List.of(listeners).forEach(builder::pruneListener);
+    return builder.build();
+  }
+
+  private static long messages(TestDatabase database) {
+    return JdbcStore.of(database.dataSource()).admin().messages();
+  }
+
+  /** Deletes whatever is finished, and tells before it does. */
+  private record Deleting(Consumer<List<StoredMessage>> before) implements Pruning {
+    @Override
+    public Duration youngest() {
+      return Duration.ZERO;
+    }
+
+    @Override
+    public Duration betweenRounds() {
+      return Duration.ZERO;
+    }
+
+    @Override
+    public Fate judge(Finished message) {
+      return Fate.DELETE;
+    }
+
+    @Override
+    public boolean archives() {
+      return true;
+    }
+
+    @Override
+    public void archive(List<StoredMessage> messages) {
+      before.accept(messages);
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void b68_whoeverComesWhileAnotherForgetsDoesNothing(TestDatabase database) throws Exception {
+    Rig rig = Rig.on(database);
+    rig.accept(rig.message("m", rig.a));
+    assertThat(rig.complete(rig.open(rig.a, 10))).isEmpty();
+    CountDownLatch inside = new CountDownLatch(1);
+    CountDownLatch goOn = new CountDownLatch(1);
+    CompletableFuture<Pruning.Step> first =
+        CompletableFuture.supplyAsync(
+            () ->
+                rig.store
+                    .maintenance()
+                    .prune(
+                        new Deleting(
+                            messages -> {
+                              inside.countDown();
+                              await(goOn);
+                            }),
+                        100));
+    try {
+      await(inside);
+      Pruning.Step second =
+          rig.store
+              .maintenance()
+              .prune(
+                  new Deleting(
+                      messages -> {
+                        throw new AssertionError("two at once");
+                      }),
+                  100);
+      assertThat(second).isEqualTo(new Pruning.Step(0, 0, false));
+      assertThat(rig.count("message")).isEqualTo(1);
+    } finally {
+      goOn.countDown();
+    }
+    assertThat(first.get(30, TimeUnit.SECONDS)).isEqualTo(new Pruning.Step(1, 0, false));
+    assertThat(rig.count("message")).isZero();
+  }
+
+  private static void await(CountDownLatch latch) {
+    boolean interrupted = false;
+    while (true) {
+      try {
+        if (!latch.await(90, TimeUnit.SECONDS)) {
+          throw new AssertionError("waited in vain");
+        }
+        break;
+      } catch (InterruptedException e) {
+        interrupted = true; // deaf, as some code of users is
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void aListenerThatNeverReturnsKeepsNeitherDeliveriesNorAStop(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    CountDownLatch inside = new CountDownLatch(1);
+    CountDownLatch goOn = new CountDownLatch(1);
+    CountDownLatch left = new CountDownLatch(1);
+    Inbox inbox =
+        inbox(
+            database,
+            messages -> {
+              inside.countDown();
+              await(goOn);
+              left.countDown();
+            });
+    try {
+      RunningInbox running = inbox.start();
+      inbox.accept("c", Message.of("old", "old"));
+      Eventually.passes(
+          PATIENCE,
+          () ->
+              assertThat(inbox.find("c", "old", "h").orElseThrow().state())
+                  .isEqualTo(DeliveryState.COMPLETED));
+      now.updateAndGet(time -> time.plus(Duration.ofDays(2)));
+      await(inside);
+
+      inbox.accept("c", Message.of("new", "new"));
+      Eventually.passes(PATIENCE, () -> assertThat(handled).containsExactly("old", "new"));
+      running.close();
+      assertThat(left.getCount()).as("it is still inside").isEqualTo(1);
+    } finally {
+      goOn.countDown();
+    }
+    await(left);
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void d168_aClockThatIsSetBackMakesNothingOld(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    Inbox inbox = inbox(database);
+    Instant start = now.get();
+    inbox.accept("c", Message.of("m", "x"));
+    inbox.drain();
+    assertThat(handled).containsExactly("x");
+
+    now.set(start.minus(Duration.ofDays(10)));
+    inbox.drain();
+    assertThat(messages(database)).isEqualTo(1);
+
+    now.set(start.plus(Duration.ofDays(1)).minusSeconds(1));
+    inbox.drain();
+    assertThat(messages(database)).isEqualTo(1);
+
+    now.set(start.plus(Duration.ofDays(1)).plus(Duration.ofHours(2)));
+    inbox.drain();
+    assertThat(messages(database)).isZero();
+  }
+}
