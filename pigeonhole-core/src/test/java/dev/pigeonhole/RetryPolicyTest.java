@@ -49,7 +49,7 @@ class RetryPolicyTest {
   }
 
   @Test
-  void noNumberOfFailuresLeavesTheRange() {
+  void clm21_noNumberOfFailuresLeavesTheRange() {
     List<RetryPolicy> policies =
         List.of(
             RetryPolicy.defaults(),
@@ -95,7 +95,7 @@ class RetryPolicyTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, -1, Integer.MIN_VALUE})
-  void fewerAttemptsThanOneAreRefusedWithTheWayOut(int attempts) {
+  void d72_fewerAttemptsThanOneAreRefusedWithTheWayOut(int attempts) {
     assertThatThrownBy(() -> RetryPolicy.defaults().maxAttempts(attempts))
         .isInstanceOf(ConfigurationException.class)
         .hasMessageStartingWith("PH-CFG-03")
@@ -175,7 +175,7 @@ class RetryPolicyTest {
   }
 
   @Test
-  void aCapBelowTheFirstWaitIsRefusedShowingBoth() {
+  void d73_aCapBelowTheFirstWaitIsRefusedShowingBoth() {
     assertThatThrownBy(() -> RetryPolicy.defaults().cappedAt(Duration.ofSeconds(1)))
         .hasMessageStartingWith("PH-CFG-04")
         .hasMessageContaining("PT1S")

@@ -300,7 +300,7 @@ abstract class CodecContract {
 
   @Test
   @DisplayName("D.3/41 depth 10 000 is refused, depth 200 is read")
-  void input41DeepNestingIsRefused() {
+  void sc19_input41DeepNestingIsRefused() {
     String deep = "[".repeat(10_000) + "]".repeat(10_000);
     String allowed = "[".repeat(200) + "]".repeat(200);
 
@@ -510,7 +510,7 @@ abstract class CodecContract {
         "[\"com.sun.rowset.JdbcRowSetImpl\",{\"dataSourceName\":\"ldap://x\",\"autoCommit\":true}]"
       })
   @DisplayName("D.3/51 class names in content are plain data")
-  void input51ClassNamesAreData(String shape) {
+  void sc01_e23_input51ClassNamesAreData(String shape) {
     String json = shape.replace("%s", GADGET);
     for (Class<?> type :
         List.of(Object.class, Map.class, List.class, Wrapped.class, Text.class, Shape.class)) {
@@ -552,7 +552,7 @@ abstract class CodecContract {
 
   @Test
   @DisplayName("D.3/52 subtype that is not registered is refused")
-  void input52UnregisteredSubtypeIsRefused() {
+  void sc02_input52UnregisteredSubtypeIsRefused() {
     for (String name : List.of("triangle", GADGET, Circle.class.getName(), "Circle", "")) {
       assertThat(
               assertRefused(

@@ -57,7 +57,8 @@ class GateStressTest {
 
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
-  void nothingIsCreatedTwiceDoneTwiceOrOrphaned(TestDatabase database) throws Exception {
+  void b70_clm25_my03_d167_nothingIsCreatedTwiceDoneTwiceOrOrphaned(TestDatabase database)
+      throws Exception {
     Rig rig = Rig.on(database);
     database.execute("CREATE TABLE effect (seq bigint, handler int)");
     ExecutorService pool = Executors.newCachedThreadPool();

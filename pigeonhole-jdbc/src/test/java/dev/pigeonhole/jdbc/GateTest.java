@@ -27,7 +27,7 @@ class GateTest {
 
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
-  void aDeliveryThatLivedWhileARepeatWaitedForItsLockIsNotCreatedAgain(TestDatabase database)
+  void pg09_aDeliveryThatLivedWhileARepeatWaitedForItsLockIsNotCreatedAgain(TestDatabase database)
       throws Exception {
     Rig rig = Rig.on(database);
     NewMessage first = rig.message("a", rig.a);

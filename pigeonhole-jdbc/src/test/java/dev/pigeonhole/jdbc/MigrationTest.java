@@ -41,7 +41,7 @@ class MigrationTest {
 
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
-  void sixteenAtOnceMakeOneSchema(TestDatabase database) {
+  void pg15_sixteenAtOnceMakeOneSchema(TestDatabase database) {
     List<CompletableFuture<Void>> all =
         IntStream.range(0, AT_ONCE)
             .mapToObj(i -> CompletableFuture.runAsync(() -> Schema.migrate(database.dataSource())))
@@ -79,7 +79,8 @@ class MigrationTest {
 
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
-  void aMigrationCutAfterAnyStatementIsFinishedByTheNext(TestDatabase database) throws Exception {
+  void d170_aMigrationCutAfterAnyStatementIsFinishedByTheNext(TestDatabase database)
+      throws Exception {
     CrashPlan.at("migrate.after-statement").onHit(Integer.MAX_VALUE).counting();
     int cuts = 0;
     for (int nth = 1; ; nth++) {
@@ -165,7 +166,7 @@ class MigrationTest {
 
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
-  void twoInboxesLiveSideBySideUnderTheirPrefixes(TestDatabase database) {
+  void op08_twoInboxesLiveSideBySideUnderTheirPrefixes(TestDatabase database) {
     String longest = "p".repeat(41);
     Schema.ofDefaults().prefix(longest).applyTo(database.dataSource());
     Schema.ofDefaults().prefix("Other_").applyTo(database.dataSource());
@@ -181,7 +182,7 @@ class MigrationTest {
   }
 
   @Test
-  void namesThatAreMoreThanNamesAreRefused() {
+  void pg14_sc10_d75_d111_d112_e24_namesThatAreMoreThanNamesAreRefused() {
     for (String bad : List.of("", "x\"; DROP", "a b", "1x", "ü_", "public.evil", "x-y")) {
       refused(ErrorCode.IDENTIFIER_INVALID, () -> Schema.ofDefaults().prefix(bad));
       refused(ErrorCode.IDENTIFIER_INVALID, () -> Schema.ofDefaults().schema(bad));
@@ -198,7 +199,7 @@ class MigrationTest {
   }
 
   @Test
-  void theRunningRoleNeedsNoRightToCreate() {
+  void sc24_e25_theRunningRoleNeedsNoRightToCreate() {
     try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
       Schema.migrate(database.dataSource());
       String role = "role_" + database.schema();

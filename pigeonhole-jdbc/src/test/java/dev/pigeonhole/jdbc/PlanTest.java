@@ -37,7 +37,7 @@ class PlanTest {
   private static final int WARM = 15;
 
   @Test
-  void whatPostgresPlannedForTinyTablesStaysFastOnHugeOnes() {
+  void clm14_whatPostgresPlannedForTinyTablesStaysFastOnHugeOnes() {
     try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
         HikariDataSource one = oneConnection(database, "TRANSACTION_READ_COMMITTED")) {
       Schema.migrate(database.dataSource());

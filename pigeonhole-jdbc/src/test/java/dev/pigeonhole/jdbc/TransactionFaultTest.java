@@ -113,7 +113,7 @@ public class TransactionFaultTest {
   }
 
   @Test
-  void aSwallowedLockTimeoutRollsBack() throws Exception {
+  void my04_aSwallowedLockTimeoutRollsBack() throws Exception {
     try (TestDatabase database = TestDatabases.open(DatabaseKind.MARIADB)) {
       Rig rig = Rig.on(database);
       database.execute("CREATE TABLE effect (id int PRIMARY KEY, n int)");
@@ -147,7 +147,7 @@ public class TransactionFaultTest {
   }
 
   @Test
-  void aProcedureThatCommitsOnMariaDbCostsARepeatAndNeverAMessage() throws Exception {
+  void my05_aProcedureThatCommitsOnMariaDbCostsARepeatAndNeverAMessage() throws Exception {
     try (TestDatabase database = TestDatabases.open(DatabaseKind.MARIADB)) {
       Rig rig = Rig.on(database);
       database.execute("CREATE TABLE effect (id int PRIMARY KEY)");
@@ -252,7 +252,7 @@ public class TransactionFaultTest {
 
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
-  void theConnectionIsDeadAfterTheUnit(TestDatabase database) throws Exception {
+  void d122_theConnectionIsDeadAfterTheUnit(TestDatabase database) throws Exception {
     Rig rig = Rig.on(database);
     rig.accept(rig.message("m", rig.a));
     AtomicReference<Connection> kept = new AtomicReference<>();

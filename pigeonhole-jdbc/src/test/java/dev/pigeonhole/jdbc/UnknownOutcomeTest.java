@@ -48,7 +48,7 @@ class UnknownOutcomeTest {
 
   @ParameterizedTest
   @EnumSource(names = {"POSTGRES", "MARIADB"})
-  void anAcceptInDoubtIsDoneAgainAndAnswersStoredOnce(DatabaseKind kind) {
+  void dur02_anAcceptInDoubtIsDoneAgainAndAnswersStoredOnce(DatabaseKind kind) {
     start(kind);
     int n = 0;
     for (StatementFault fault : StatementFault.values()) {
@@ -132,7 +132,7 @@ class UnknownOutcomeTest {
 
   @ParameterizedTest
   @EnumSource(names = {"POSTGRES", "MARIADB"})
-  void aConnectionLostInTheMiddleIsNobodysFailure(DatabaseKind kind) {
+  void d96_aConnectionLostInTheMiddleIsNobodysFailure(DatabaseKind kind) {
     start(kind);
     rig.accept(rig.message("m", rig.a));
     Delivery delivery = rig.only(rig.a);

@@ -211,7 +211,7 @@ abstract class AcceptContract extends StoreFixture {
   }
 
   @Test
-  void id08_anotherContentUnderAKnownIdentityIsNotDelivered() {
+  void id08_d21_anotherContentUnderAKnownIdentityIsNotDelivered() {
     for (OnConflict policy : List.of(OnConflict.KEEP, OnConflict.REJECT)) {
       String id = "m-" + policy;
       long seq = stored(message(id).onConflict(policy).content("first").to(a).build());
@@ -237,7 +237,7 @@ abstract class AcceptContract extends StoreFixture {
   }
 
   @Test
-  void anotherContentTypeAloneIsAConflict() {
+  void d22_anotherContentTypeAloneIsAConflict() {
     long seq = stored(message("m").contentType("application/json").to(a).build());
 
     assertThat(accept(message("m").contentType("text/plain").to(a).build()))

@@ -29,17 +29,17 @@ abstract class IdentityContract extends StoreFixture {
   }
 
   @Test
-  void id01_theSixIdsThatACollationMergesStayApart() {
+  void id01_d12_d14_theSixIdsThatACollationMergesStayApart() {
     apart("Order-1", "order-1", "ORDER-1 ", "\u00F3rder-1", EMOJI, "\uD83D\uDE80");
   }
 
   @Test
-  void id02_trailingSpacesCount() {
+  void id02_d11_trailingSpacesCount() {
     apart("a", "a ", "a  ", " a", "a\u00A0");
   }
 
   @Test
-  void id05_normalFormsStayApart() {
+  void id05_d13_normalFormsStayApart() {
     String composed = "caf\u00E9";
     String decomposed = Normalizer.normalize(composed, Normalizer.Form.NFD);
     assertThat(decomposed).isNotEqualTo(composed);
@@ -48,7 +48,7 @@ abstract class IdentityContract extends StoreFixture {
   }
 
   @Test
-  void id06_theSameIdOfTwoSourcesIsTwoMessages() {
+  void id06_d20_theSameIdOfTwoSourcesIsTwoMessages() {
     apart(ref("shop", "1"), ref("Shop", "1"), ref("shop ", "1"), ref("https://shop/a?b=c", "1"));
   }
 
@@ -58,7 +58,7 @@ abstract class IdentityContract extends StoreFixture {
   }
 
   @Test
-  void zeroWidthCharactersAndOverridesCount() {
+  void d15_d16_zeroWidthCharactersAndOverridesCount() {
     apart("ab", "a\u200Db", "a\u200Cb", "a\u200Bb", "\u202Eab", "\uFEFFab");
   }
 
@@ -69,7 +69,7 @@ abstract class IdentityContract extends StoreFixture {
   }
 
   @Test
-  void idsThatLookLikeCodeAreData() {
+  void d17_d18_d19_d114_idsThatLookLikeCodeAreData() {
     apart(
         "'; DROP TABLE x;--",
         "\" OR \"\"=\"",
@@ -90,7 +90,7 @@ abstract class IdentityContract extends StoreFixture {
   }
 
   @Test
-  void aLongIdOfFourByteCharactersIsKeptWhole() {
+  void my14_aLongIdOfFourByteCharactersIsKeptWhole() {
     apart(EMOJI.repeat(200), EMOJI.repeat(199) + "\uD83D\uDE01", EMOJI.repeat(199));
   }
 

@@ -28,7 +28,7 @@ abstract class OpenContract extends StoreFixture {
   }
 
   @Test
-  void id14_anotherInboxIsRefused() {
+  void id14_d35_anotherInboxIsRefused() {
     StoreSettings ours = contract.settings();
     refused(
         ErrorCode.INBOX_TAKEN,

@@ -258,7 +258,7 @@ abstract class ReadContract extends StoreFixture {
   }
 
   @Test
-  void jd07_aClockWithNanosecondsNeitherLosesNorHidesARow() {
+  void jd07_my07_aClockWithNanosecondsNeitherLosesNorHidesARow() {
     clock.advance(Duration.ofNanos(123_456_789));
     settle(delivered("m", a), failedFor(Duration.ofSeconds(1)));
     clock.advance(Duration.ofMillis(1001));

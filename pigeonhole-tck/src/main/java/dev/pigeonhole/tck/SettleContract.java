@@ -47,7 +47,7 @@ abstract class SettleContract extends StoreFixture {
   }
 
   @Test
-  void b60_whoNamesAnAttemptFirstWinsAndEverybodyElseIsRefused() {
+  void b60_d125_whoNamesAnAttemptFirstWinsAndEverybodyElseIsRefused() {
     outcomes()
         .forEach(
             (first, outcome) -> {
@@ -189,7 +189,7 @@ abstract class SettleContract extends StoreFixture {
   }
 
   @Test
-  void b54_aReleaseIsOpenAgainAtOnceAndCountsNoFailure() {
+  void b54_clm10_aReleaseIsOpenAgainAtOnceAndCountsNoFailure() {
     Delivery delivery = delivered("m", a);
     settle(delivery, released());
 

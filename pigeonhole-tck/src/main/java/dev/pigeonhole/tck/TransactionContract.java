@@ -300,7 +300,7 @@ abstract class TransactionContract extends DatabaseFixture {
   }
 
   @Test
-  void jd04_whatWouldEndTheTransactionIsRefused() throws Exception {
+  void jd04_d120_whatWouldEndTheTransactionIsRefused() throws Exception {
     Map<String, Use> uses = new LinkedHashMap<>();
     uses.put("PH-TX-01 commit", Connection::commit);
     uses.put("PH-TX-01 rollback", Connection::rollback);
@@ -323,7 +323,7 @@ abstract class TransactionContract extends DatabaseFixture {
   }
 
   @Test
-  void jd04_transactionStatementsAndDdlInSqlTextAreRefused() throws Exception {
+  void jd04_d121_transactionStatementsAndDdlInSqlTextAreRefused() throws Exception {
     for (String sql :
         List.of(
             "COMMIT",
@@ -385,7 +385,7 @@ abstract class TransactionContract extends DatabaseFixture {
   }
 
   @Test
-  void phTx08_aSwallowedSqlErrorRollsTheUnitBack() throws Exception {
+  void phTx08_dur03_d123_aSwallowedSqlErrorRollsTheUnitBack() throws Exception {
     Delivery delivery = delivered("m", a);
 
     Throwable thrown =

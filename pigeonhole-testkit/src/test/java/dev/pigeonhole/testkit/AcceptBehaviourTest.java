@@ -98,7 +98,7 @@ class AcceptBehaviourTest {
   }
 
   @Test
-  void b03_aCrashBetweenCommitAndAnswerIsHealedByTheRepeat() {
+  void b03_dur01_aCrashBetweenCommitAndAnswerIsHealedByTheRepeat() {
     CrashPlan.at("accept.after-commit").throwing(() -> new IllegalStateException("cut"));
     assertThatThrownBy(() -> inbox.receive("m", "x")).hasMessage("cut");
 
@@ -133,7 +133,7 @@ class AcceptBehaviourTest {
   }
 
   @Test
-  void b05_twoHundredCharactersAreAnIdAndOneMoreIsNot() {
+  void b05_id04_twoHundredCharactersAreAnIdAndOneMoreIsNot() {
     String emoji = "\uD83D\uDE00".repeat(200);
     assertThat(inbox.receive("x".repeat(200), "x")).isInstanceOf(Accepted.class);
     assertThat(inbox.receive(emoji, "x")).isInstanceOf(Accepted.class);
@@ -145,7 +145,7 @@ class AcceptBehaviourTest {
   }
 
   @Test
-  void b06_anIdThatIsNoneIsRejectedBeforeAnyRow() {
+  void b06_id07_anIdThatIsNoneIsRejectedBeforeAnyRow() {
     assertRejected(inbox.receive(null, "x"), ErrorCode.ID_MISSING, "no id");
     assertRejected(inbox.receive("", "x"), ErrorCode.ID_MISSING, "no id");
     assertRejected(inbox.receive(" \u00A0\t", "x"), ErrorCode.ID_BLANK, "blank");
@@ -258,7 +258,7 @@ class AcceptBehaviourTest {
   }
 
   @Test
-  void oneBadMessageDoesNotSinkItsBatch() {
+  void dur14_oneBadMessageDoesNotSinkItsBatch() {
     List<Acceptance> answers =
         inbox
             .inbox()

@@ -119,7 +119,7 @@ class ClusterBehaviourTest {
   }
 
   @Test
-  void nodesShareTheCellsFairlyAndTakeOverFromOneThatStops() {
+  void clm19_nodesShareTheCellsFairlyAndTakeOverFromOneThatStops() {
     for (int i = 0; i < 3; i++) {
       new Node(ofSeconds(30), received -> {}).inbox.start();
     }

@@ -3,6 +3,7 @@ package dev.pigeonhole.testkit;
 import static dev.pigeonhole.HandlerOption.retrying;
 import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -20,6 +21,7 @@ import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NodeRow;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.StoreException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,6 +40,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Behaviour 62: whatever breaks for a while, everything still completes. */
 class FaultBehaviourTest {
@@ -343,7 +346,7 @@ class FaultBehaviourTest {
   }
 
   @Test
-  void b62_restartsAreTold() {
+  void b62_clm27_restartsAreTold() {
     inbox.inbox();
     AtomicInteger calls = new AtomicInteger();
     store.around(
@@ -420,5 +423,39 @@ class FaultBehaviourTest {
     assertThat(events.heard(InboxEvent.Restarted.class)).isFalse();
     // Unreachable stores burn no attempt: only those that failed by themselves did.
     assertThat(events.of(InboxEvent.Failed.class)).hasSize(10);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"PT1H", "PT-1H", "P-4000D", "P4000D"})
+  void clm02_aNodeWithAnotherClockRunsNothingEarlyAndNothingLate(Duration ahead) {
+    TestClock clock = new TestClock();
+    MemoryStore real = MemoryStore.create().clock(clock);
+    HookedStore skewed = new HookedStore(real).tell(() -> clock.instant().plus(ahead));
+    AtomicInteger attempts = new AtomicInteger();
+    Channel failing =
+        Channel.named("c")
+            .on(String.class)
+            .handle(
+                "h",
+                text -> {
+                  if (attempts.incrementAndGet() < 3) {
+                    throw new IllegalStateException("not yet");
+                  }
+                },
+                retrying(RetryPolicy.fixed(ofMinutes(30))))
+            .build();
+    TestInbox node = TestInbox.on(skewed, clock, failing);
+    node.receive("m", "x");
+    node.drain();
+    assertThat(attempts).hasValue(1);
+    for (int failures = 1; failures < 3; failures++) {
+      clock.advance(ofMinutes(30).minusSeconds(1));
+      node.drain();
+      assertThat(attempts).as("too early").hasValue(failures);
+      clock.advance(ofSeconds(1));
+      node.drain();
+      assertThat(attempts).as("now").hasValue(failures + 1);
+    }
+    assertThat(node).delivery("m", "h").isCompleted();
   }
 }

@@ -318,7 +318,7 @@ class KeyBehaviourTest {
   }
 
   @Test
-  void b31_anUnknownKeyIsHeldForItsGrace() {
+  void b31_d32_anUnknownKeyIsHeldForItsGrace() {
     TestInbox old = version(HandlerKey.of("gone"));
     old.receive("m", "x");
     TestInbox other = version(HandlerKey.of("here"));

@@ -25,7 +25,7 @@ class KillerMessageTest {
 
   @ParameterizedTest
   @EnumSource(names = {"POSTGRES", "MARIADB"})
-  void b57_clm09_aKillerInABacklogIsFoundAndNobodyElseSuffers(DatabaseKind kind) {
+  void b57_clm09_d118_aKillerInABacklogIsFoundAndNobodyElseSuffers(DatabaseKind kind) {
     try (TestDatabase database = TestDatabases.open(kind);
         HikariDataSource pool = database.pool(8)) {
       Schema.migrate(pool);

@@ -139,4 +139,15 @@ class DocumentationTest {
         && (method.getReturnType() == type || type == TypeBuilder.class)
         && !List.of("build", "of", "ofDefaults").contains(method.getName());
   }
+
+  @Test
+  void e30_whoFindsAVulnerabilityKnowsWhatToDo() {
+    List<String> lines = Documents.lines(Documents.ROOT.resolve("SECURITY.md"));
+    assertThat(lines).contains("## Reporting", "## Supported versions", "## Threat model");
+    String text = String.join(" ", lines);
+    assertThat(text)
+        .contains("private security advisory")
+        .contains("write to the broker", "write to the database", "read the log")
+        .contains("administration interface");
+  }
 }

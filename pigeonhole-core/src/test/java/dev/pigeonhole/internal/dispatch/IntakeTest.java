@@ -155,26 +155,26 @@ class IntakeTest {
   @Nested
   class Identity {
     @Test
-    void aMissingIdIsRefused() {
+    void d01_d02_aMissingIdIsRefused() {
       assertThat(rejected(order(null)).code()).isEqualTo(ErrorCode.ID_MISSING);
       assertThat(rejected(order("")).code()).isEqualTo(ErrorCode.ID_MISSING);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {" ", "   ", "\t", "\u00a0", "\u2003\u3000", "\r\n"})
-    void aBlankIdIsRefused(String id) {
+    void d03_aBlankIdIsRefused(String id) {
       assertThat(rejected(order(id)).code()).isEqualTo(ErrorCode.ID_BLANK);
     }
 
     @Test
-    void twoHundredCharactersAreAcceptedWhateverTheirBytes() {
+    void d04_d06_twoHundredCharactersAreAcceptedWhateverTheirBytes() {
       assertThat(accepted(order("x".repeat(200))).id()).hasSize(200);
       String emoji = "😀".repeat(200);
       assertThat(accepted(order(emoji)).id().getBytes(StandardCharsets.UTF_8)).hasSize(800);
     }
 
     @Test
-    void twoHundredAndOneAreTooLongAndShownCut() {
+    void d05_twoHundredAndOneAreTooLongAndShownCut() {
       Rejected rejected = rejected(order("y".repeat(201)));
 
       assertThat(rejected.code()).isEqualTo(ErrorCode.ID_TOO_LONG);
@@ -187,7 +187,7 @@ class IntakeTest {
     }
 
     @Test
-    void controlCharactersAreNamedWithTheirPlace() {
+    void d07_d08_controlCharactersAreNamedWithTheirPlace() {
       Rejected nul = rejected(order("a\0b"));
       assertThat(nul.code()).isEqualTo(ErrorCode.ID_CONTROL_CHARACTER);
       assertThat(nul.reason()).contains("U+0000 at position 1").contains("'a\\u0000b'");
@@ -199,7 +199,7 @@ class IntakeTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0xD800, 0xDBFF, 0xDC00, 0xDFFF})
-    void halfACharacterIsRefused(int half) {
+    void d09_halfACharacterIsRefused(int half) {
       for (String id : List.of("a" + (char) half, (char) half + "a", "😀" + (char) half + "😀")) {
         assertThat(rejected(order(id)).code()).isEqualTo(ErrorCode.ID_INVALID_UNICODE);
       }
@@ -229,7 +229,7 @@ class IntakeTest {
     }
 
     @Test
-    void theSourceIsTheChannelUnlessTheMessageSays() {
+    void d23_theSourceIsTheChannelUnlessTheMessageSays() {
       assertThat(accepted(order("m-1")).source()).isEqualTo("orders");
       assertThat(accepted(order("m-1").from("../shop")).source()).isEqualTo("../shop");
       assertThat(accepted(order("m-1").from("s".repeat(250))).source()).hasSize(250);
@@ -419,7 +419,7 @@ class IntakeTest {
     }
 
     @Test
-    void theLimitItselfIsAcceptedAndOneByteMoreIsNot() {
+    void d37_d38_theLimitItselfIsAcceptedAndOneByteMoreIsNot() {
       assertThat(accepted(Message.of("m", new byte[LARGEST])).content()).hasSize(LARGEST);
 
       Rejected rejected = rejected(Message.of("m", new byte[LARGEST + 1]));
@@ -437,14 +437,14 @@ class IntakeTest {
           "Application/X-Java-Serialized-Object; class=x",
           " application/x-java-serialized-object"
         })
-    void serializedJavaIsRefused(String contentType) {
+    void sc03_serializedJavaIsRefused(String contentType) {
       Rejected rejected = rejected(Message.encoded("m", "blob", new byte[1], contentType));
 
       assertThat(rejected.code()).isEqualTo(ErrorCode.PAYLOAD_TYPE_REFUSED);
     }
 
     @Test
-    void aClassThatTheChannelDoesNotTakeIsRefusedByName() {
+    void d34_aClassThatTheChannelDoesNotTakeIsRefusedByName() {
       Rejected rejected = rejected(Message.of("m", 42));
 
       assertThat(rejected.code()).isEqualTo(ErrorCode.TYPE_NOT_REGISTERED);
@@ -508,7 +508,7 @@ class IntakeTest {
   @Nested
   class Metadata {
     @Test
-    void headersHaveLimitsInNumberAndSize() {
+    void d60_headersHaveLimitsInNumberAndSize() {
       Map<String, String> many = new HashMap<>();
       for (int i = 0; i < 200; i++) {
         many.put("h" + i, "v");
@@ -523,7 +523,7 @@ class IntakeTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "a\0", "a\r\nb", "a\uDC00"})
-    void aHeaderNeedsAName(String name) {
+    void d61_aHeaderNeedsAName(String name) {
       assertThat(rejected(order("m").header(name, "v")).code())
           .isEqualTo(ErrorCode.HEADER_NAME_INVALID);
     }
@@ -553,7 +553,7 @@ class IntakeTest {
     }
 
     @Test
-    void timesOutsideWhatDatabasesKeepAreRefused() {
+    void d65_timesOutsideWhatDatabasesKeepAreRefused() {
       for (Instant at :
           List.of(
               Instant.MIN,
@@ -578,7 +578,7 @@ class IntakeTest {
     }
 
     @Test
-    void anOrderingKeyIsCheckedOrAbsent() {
+    void d66_d67_anOrderingKeyIsCheckedOrAbsent() {
       assertThat(accepted(order("m")).orderingKey()).isNull();
       assertThat(accepted(order("m")).keyHash()).isNull();
       assertThat(accepted(order("m").orderedBy(null)).orderingKey()).isNull();
@@ -625,7 +625,7 @@ class IntakeTest {
     }
 
     @Test
-    void aTimeInThePastIsNowAndOneTooFarAheadIsAMistake() {
+    void d68_aTimeInThePastIsNowAndOneTooFarAheadIsAMistake() {
       assertThat(accepted(order("m").notBefore(NOW.minusSeconds(1))).notBefore()).isNull();
       assertThat(accepted(order("m").notBefore(NOW)).notBefore()).isNull();
       assertThat(accepted(order("m").notBefore(Instant.MIN)).notBefore()).isNull();

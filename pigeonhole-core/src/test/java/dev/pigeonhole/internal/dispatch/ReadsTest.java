@@ -155,7 +155,7 @@ class ReadsTest {
   }
 
   @Test
-  void aRowThatCommitsLateIsFoundByLookingBack() {
+  void clm17_aRowThatCommitsLateIsFoundByLookingBack() {
     store.rows.addAll(List.of(10L, 30L));
     turnAfter(0);
     store.rows.remove(10L);
@@ -186,7 +186,7 @@ class ReadsTest {
   }
 
   @Test
-  void aSweepGoesThroughEverythingInPieces() {
+  void clm08_aSweepGoesThroughEverythingInPieces() {
     cell.cursor = 10_000;
     for (long seq = 1; seq <= 1_000; seq++) {
       store.rows.add(seq);
@@ -254,7 +254,7 @@ class ReadsTest {
   }
 
   @Test
-  void aFullHandlerIsNotAskedFor() {
+  void clm18_aFullHandlerIsNotAskedFor() {
     line.occupancy = line.capacity;
     store.rows.add(10L);
     turnAfter(0);
@@ -291,7 +291,7 @@ class ReadsTest {
   }
 
   @Test
-  void anIdleStoreIsAskedLessOftenUpToTheLongestWait() {
+  void clm20_anIdleStoreIsAskedLessOftenUpToTheLongestWait() {
     turnAfter(0);
     List<Long> waits = new ArrayList<>();
     for (int i = 0; i < 8; i++) {

@@ -54,7 +54,7 @@ class InboxSettingsTest {
     "PT2S,PT5.999S",
     "PT0.009S,PT8S"
   })
-  void aNodeMustBeAbleToMissABeat(String beat, String deadAfter) {
+  void clm05_d70_aNodeMustBeAbleToMissABeat(String beat, String deadAfter) {
     assertThat(
             only(
                 ErrorCode.BEAT_INVALID,
@@ -68,7 +68,7 @@ class InboxSettingsTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, -1, 1_000_000, Integer.MIN_VALUE})
-  void aBatchHasARange(int size) {
+  void d74_aBatchHasARange(int size) {
     assertThat(only(ErrorCode.RANGE_INVALID, draft -> draft.batchSize = size))
         .contains("batchSize", String.valueOf(size), "from 1 to 10000");
   }
@@ -85,7 +85,7 @@ class InboxSettingsTest {
   }
 
   @Test
-  void pollingWithoutAPauseIsRefused() {
+  void d85_pollingWithoutAPauseIsRefused() {
     assertThat(only(ErrorCode.RANGE_INVALID, draft -> draft.pollMin = Duration.ZERO))
         .contains("polling", "PT0.001S");
     only(

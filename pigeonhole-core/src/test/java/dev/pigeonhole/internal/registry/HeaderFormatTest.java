@@ -40,7 +40,7 @@ class HeaderFormatTest {
   }
 
   @Test
-  void everyKindOfValueComesBackAsItWas() {
+  void sc04_d62_everyKindOfValueComesBackAsItWas() {
     Map<String, @Nullable Object> values = new LinkedHashMap<>();
     values.put("text", "Größe 😀 \0 \r\n");
     values.put("empty", "");

@@ -35,7 +35,7 @@ class NamesTest {
   }
 
   @Test
-  void aValueFromOutsideIsShownOnOneLineAndCut() {
+  void sc16_aValueFromOutsideIsShownOnOneLineAndCut() {
     assertThat(Names.shown("a\r\nb\0\u001b[31m")).isEqualTo("a\\u000D\\u000Ab\\u0000\\u001B[31m");
     assertThat(Names.shown("\u202egnp.exe\u2028\u2029")).isEqualTo("\\u202Egnp.exe\\u2028\\u2029");
     assertThat(Names.shown("\uD800")).isEqualTo("\\uD800");

@@ -91,7 +91,7 @@ class PayloadsTest {
   }
 
   @Test
-  void otherClassesNeedACodec() {
+  void sc05_otherClassesNeedACodec() {
     assertThat(payloads.supports(type(Simple.class))).isFalse();
     assertThat(payloads.supports(type(String.class))).isTrue();
     refused(

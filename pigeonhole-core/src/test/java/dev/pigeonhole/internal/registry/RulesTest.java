@@ -124,13 +124,13 @@ class RulesTest {
   @NullAndEmptySource
   @ValueSource(strings = {" ", "\t"})
   @SuppressWarnings("NullAway") // what careless callers do
-  void aHandlerNeedsAKey(@Nullable String key) {
+  void d27_aHandlerNeedsAKey(@Nullable String key) {
     assertThat(only(ErrorCode.HANDLER_KEY_MISSING, channel("orders", handler(HandlerKey.of(key)))))
         .contains("'orders'", "'shop'", Order.class.getName());
   }
 
   @Test
-  void oneKeyTwiceNamesBothPlaces() {
+  void d28_oneKeyTwiceNamesBothPlaces() {
     assertThat(
             only(
                 ErrorCode.HANDLER_KEY_TWICE,
@@ -140,7 +140,7 @@ class RulesTest {
   }
 
   @Test
-  void aFormerKeyIsAsTakenAsAKey() {
+  void d29_aFormerKeyIsAsTakenAsAKey() {
     assertThat(
             only(
                 ErrorCode.FORMER_KEY_TAKEN,
@@ -162,7 +162,7 @@ class RulesTest {
   }
 
   @Test
-  void keysThatDifferByCaseNameBothPlaces() {
+  void d30_keysThatDifferByCaseNameBothPlaces() {
     assertThat(
             only(
                 ErrorCode.HANDLER_KEYS_DIFFER_BY_CASE,
@@ -175,7 +175,7 @@ class RulesTest {
   @NullAndEmptySource
   @ValueSource(strings = {"a b", "a/b", "a\0b", "a\nb", "ä"})
   @SuppressWarnings("NullAway") // what careless callers do
-  void namesAreHeldToTheRule(@Nullable String name) {
+  void d31_namesAreHeldToTheRule(@Nullable String name) {
     only(ErrorCode.NAME_INVALID, channel(name, handler("a")));
     Rules inbox = new Rules();
     inbox.check(name, List.of(channel("orders", handler("a"))), true);

@@ -56,7 +56,7 @@ class SqlTextTest {
   }
 
   @Test
-  void whatEndsATransactionOnOneDatabaseAloneIsRefusedThere() {
+  void hx05_whatEndsATransactionOnOneDatabaseAloneIsRefusedThere() {
     for (String sql :
         List.of(
             "LOCK TABLE t WRITE",
