@@ -331,13 +331,13 @@ class SourceBehaviourTest {
     inbox.admin().as("ada").pause("paused", "not now");
     running = inbox.start();
     tap.pour("m", 300);
-    await("300 completed by other", () -> counts(inbox, "other").completed() == 300);
+    await("300 completed by other", () -> counts(inbox, "other").completed().value() == 300);
     int looks = counting.calls("waiting");
     await("more looks at what waits", () -> counting.calls("waiting") > looks + 2);
 
     assertThat(tap.told).containsExactly("start");
     assertThat(events.heard(InboxEvent.SourcesPaused.class)).isFalse();
-    assertThat(counts(inbox, "paused").open()).isEqualTo(300);
+    assertThat(counts(inbox, "paused").open().value()).isEqualTo(300);
   }
 
   @Test
