@@ -207,7 +207,7 @@ class PriorityBehaviourTest {
       }
       receive(other, "nine", 9);
       // One read brings the rows of both handlers, and this one has nothing else to do.
-      inbox.await("nine", "quick", DeliveryState.COMPLETED);
+      other.await("nine", "quick", DeliveryState.COMPLETED);
       leave.release();
       inbox.await("two runs", () -> handled.size() == 2);
 

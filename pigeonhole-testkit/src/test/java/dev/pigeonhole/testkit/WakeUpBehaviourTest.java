@@ -163,10 +163,10 @@ class WakeUpBehaviourTest {
 
       other.receive("m", "m");
       words.said.add(Words.WORD);
-      inbox.await("m", "h", DeliveryState.COMPLETED);
+      other.await("m", "h", DeliveryState.COMPLETED);
       other.receive("c", Message.of("urgent", "urgent").priority(9));
       words.said.add(Words.WORD);
-      inbox.await("urgent", "h", DeliveryState.COMPLETED);
+      other.await("urgent", "h", DeliveryState.COMPLETED);
     }
     assertThat(words.rests).hasValue(1);
   }
@@ -182,7 +182,7 @@ class WakeUpBehaviourTest {
 
       other.receive("m", "m");
       words.said.add(Words.WORD);
-      inbox.await("m", "h", DeliveryState.COMPLETED);
+      other.await("m", "h", DeliveryState.COMPLETED);
     }
   }
 }

@@ -687,8 +687,7 @@ final class JdbcAdmin implements AdminQueries {
   @Override
   public Operation step(Operation operation, AdminChange change, List<Place> chosen, boolean last) {
     Operation after =
-        operations.step(
-            operation, chosen, last, (session, place) -> apply(session, place, change));
+        operations.step(operation, chosen, last, (session, place) -> apply(session, place, change));
     keys.finishing(after.changed() > operation.changed());
     return after;
   }

@@ -531,11 +531,7 @@ final class PostgresStatements implements Statements {
 
   @Override
   public List<Delivery> placed(Session session, List<CellLimit> cells) throws SQLException {
-    return fenced(
-        session,
-        PLACED,
-        params -> bindLimits(params, cells),
-        Session::placed);
+    return fenced(session, PLACED, params -> bindLimits(params, cells), Session::placed);
   }
 
   @Override
