@@ -210,15 +210,15 @@ class SchemaDriftTest {
             .on(
                 POSTGRES,
                 "DROP INDEX <later_due>",
-                "CREATE INDEX <later_due> ON <later> (lane, handler, due_at DESC, seq)")
+                "CREATE INDEX <later_due> ON <later> (lane, handler, place, due_at DESC, seq)")
             .on(
                 MARIADB,
                 "DROP INDEX <later_due> ON <later>",
-                "CREATE INDEX <later_due> ON <later> (lane, handler, due_at DESC, seq)")
+                "CREATE INDEX <later_due> ON <later> (lane, handler, place, due_at DESC, seq)")
             .on(
                 H2,
                 "DROP INDEX <later_due>",
-                "CREATE INDEX <later_due> ON <later> (lane, handler, due_at DESC, seq)"));
+                "CREATE INDEX <later_due> ON <later> (lane, handler, place, due_at DESC, seq)"));
     drifts.add(
         deepDrift("ids are compared in part", SCHEMA_INDEX, "pigeonhole_message", "id(100)")
             .on(
@@ -338,7 +338,7 @@ class SchemaDriftTest {
                   "DROP INDEX <later_key>",
                   "CREATE INDEX <later_key_2> ON <later> (handler, key_hash, seq)",
                   "DROP INDEX <later_due>",
-                  "CREATE INDEX <wide> ON <later> (lane, handler, due_at, seq, version)");
+                  "CREATE INDEX <wide> ON <later> (lane, handler, place, due_at, seq, version)");
           case MARIADB ->
               List.of(
                   "ALTER TABLE <message> MODIFY repeats bigint NOT NULL DEFAULT 0",
@@ -350,14 +350,14 @@ class SchemaDriftTest {
                   "ALTER TABLE <audit> MODIFY reason longtext"
                       + " CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin NOT NULL",
                   "DROP INDEX <later_due> ON <later>",
-                  "CREATE INDEX <wide> ON <later> (lane, handler, due_at, seq, version)");
+                  "CREATE INDEX <wide> ON <later> (lane, handler, place, due_at, seq, version)");
           case H2 ->
               List.of(
                   "ALTER TABLE <message> ALTER COLUMN repeats SET DATA TYPE bigint",
                   "ALTER TABLE <message> ALTER COLUMN received_at SET DATA TYPE"
                       + " timestamp(9) with time zone",
                   "DROP INDEX <later_due>",
-                  "CREATE INDEX <wide> ON <later> (lane, handler, due_at, seq, version)");
+                  "CREATE INDEX <wide> ON <later> (lane, handler, place, due_at, seq, version)");
         });
 
     assertThat(problems(database)).isEmpty();

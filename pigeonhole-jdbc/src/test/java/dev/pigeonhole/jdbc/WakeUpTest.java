@@ -283,7 +283,7 @@ class WakeUpTest {
               assertThat(refused.problems())
                   .extracting(it -> it.code())
                   .containsExactly(ErrorCode.POOL_TOO_SMALL);
-              assertThat(refused).hasMessageContaining("1 to hear of other nodes");
+              assertThat(refused).hasMessageContaining("1 (to hear of other nodes)");
             });
     JdbcStore.of(database.pool(6)).notifying().maintenance().open(settings);
   }
