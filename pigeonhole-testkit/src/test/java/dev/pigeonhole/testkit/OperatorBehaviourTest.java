@@ -88,7 +88,7 @@ class OperatorBehaviourTest {
   }
 
   @Test
-  void manyAreRetriedByWhatTheyHaveInCommon() {
+  void op06_manyAreRetriedByWhatTheyHaveInCommonAfterAPreview() {
     TestInbox inbox = poisoned(250);
     InboxAdmin admin = admin(inbox);
     FailureGroup group = admin.deliveries().handler("mail").failureGroups().get(0);
@@ -159,7 +159,7 @@ class OperatorBehaviourTest {
   }
 
   @Test
-  void aChangeWithoutNarrowingOrWithTooManyIsRefused() {
+  void op06_aChangeWithoutNarrowingOrWithTooManyIsRefused() {
     TestInbox inbox = poisoned(5);
     InboxAdmin admin = admin(inbox);
 
