@@ -55,7 +55,7 @@ public interface InboxAdmin {
 
   /**
    * Gives a poisoned delivery a new life: failures 0, due now, and what was blocked behind it is
-   * released.
+   * released, unless its sequence is held.
    *
    * @return false if it was not poisoned any more
    */
@@ -63,7 +63,7 @@ public interface InboxAdmin {
 
   /**
    * Gives a poisoned delivery a receipt: what its handler should have done was done otherwise. What
-   * was blocked behind it is released.
+   * was blocked behind it is released, unless its sequence is held.
    *
    * @return false if it was not poisoned any more
    */
@@ -71,7 +71,7 @@ public interface InboxAdmin {
 
   /**
    * Gives a poisoned delivery a receipt although nobody has done what its handler should have: it
-   * is not worth it. What was blocked behind it is released.
+   * is not worth it. What was blocked behind it is released, unless its sequence is held.
    *
    * @return false if it was not poisoned any more
    */
