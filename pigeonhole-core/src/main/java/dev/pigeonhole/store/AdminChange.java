@@ -27,7 +27,8 @@ public record AdminChange(Action action, @Nullable HandlerId target, String acto
     POISONED("is poisoned"),
     IN_USE("is in use by somebody else"),
     CONFLICTS("has conflicts that wait for somebody"),
-    NO_CONTENT("has lost its content to retention");
+    NO_CONTENT("has lost its content to retention"),
+    TOO_OFTEN("was replayed too often");
 
     private final String text;
 

@@ -115,6 +115,34 @@ abstract class ChangeContract extends StoreFixture {
     assertThat(ready(a).size() + ready(b).size()).isEqualTo(1);
   }
 
+  @Test
+  void aReplayThatIsRefusedTakesNothingAway() {
+    settle(delivered("m", a), completed());
+    known(message("m").to(a, b).build()); // b has it, too, and is still open
+    List<HandlerId> both = family("a", "b"); // had numbers of their own before
+
+    assertThat(replay("m", both.get(0))).isEqualTo(Effect.OPEN);
+
+    assertThat(ready(b)).hasSize(1);
+    assertThat(view("m", a).state()).isEqualTo(DeliveryState.COMPLETED);
+  }
+
+  @Test
+  void aStepChangesWhatWasChosenAndNothingThatOnlyCountsAsTheSame() {
+    long seq = stored(message("m").to(a, b).build());
+    settle(ready(a, seq), poisoned());
+    settle(ready(b, seq), poisoned());
+    Place ofA = new Place(seq, a.family());
+    family("a", "b"); // had numbers of their own before
+    store.admin().step(begin("first"), change(Action.RETRY), List.of(ofA), true);
+
+    Operation second =
+        store.admin().step(begin("second"), change(Action.DISCARD), List.of(ofA), true);
+
+    assertThat(second.skipped()).isEqualTo(Map.of(Effect.NOT_POISONED, 1L));
+    assertThat(store.admin().poisoned(null, 10)).hasSize(1);
+  }
+
   private boolean edit(String id, String content) {
     byte[] bytes = content.getBytes(StandardCharsets.UTF_8);
     byte[] hash = new byte[16];

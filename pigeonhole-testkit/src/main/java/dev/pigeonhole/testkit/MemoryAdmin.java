@@ -343,7 +343,11 @@ final class MemoryAdmin implements AdminQueries {
       }
       return effect;
     }
-    return change(message, place.handler(), change) ? Effect.CHANGED : Effect.NOT_POISONED;
+    // Exactly this one was chosen: nothing that only counts as the same handler.
+    boolean poisoned = tables.poison.containsKey(new Tables.RowKey(place.seq(), place.handler()));
+    return poisoned && change(message, place.handler(), change)
+        ? Effect.CHANGED
+        : Effect.NOT_POISONED;
   }
 
   /** A new life for the delivery. */

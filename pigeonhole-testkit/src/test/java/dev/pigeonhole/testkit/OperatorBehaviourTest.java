@@ -29,6 +29,7 @@ import dev.pigeonhole.admin.MessageDetail;
 import dev.pigeonhole.admin.MessageView;
 import dev.pigeonhole.admin.NodeView;
 import dev.pigeonhole.admin.Page;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -180,6 +181,10 @@ class OperatorBehaviourTest {
         () -> admin.deliveries().handler("mail").retry("x").operation("no spaces"));
     refused(ErrorCode.HANDLER_KEY_UNKNOWN, () -> admin.deliveries().handler("mial"));
     refused(ErrorCode.HANDLER_KEY_UNKNOWN, () -> admin.messages().type("x").replay("mial", "x"));
+    refused(ErrorCode.SELECTION_INVALID, () -> admin.deliveries().type("a\0"));
+    assertThat(admin.deliveries().receivedBefore(Instant.MAX).poisoned().count().value())
+        .isEqualTo(5);
+    assertThat(admin.messages().receivedFrom(Instant.MIN).count().value()).isEqualTo(5);
     assertThat(admin.audit(10)).isEmpty();
     assertThat(admin.deliveries().handler("mail").retry("x").atMost(5).run().changed())
         .isEqualTo(5);

@@ -41,7 +41,7 @@ class MultiProcessTest {
     Duration load = Duration.ofSeconds(Size.of(40, 60));
     try (DatabaseServer server = TestDatabases.startServer(kind);
         TestDatabase database = server.emptySchema();
-        HikariDataSource pool = database.pool(14);
+        HikariDataSource pool = database.pool(16);
         Ledger sends = Ledger.open(Files.createDirectories(directory).resolve("sends.log"))) {
       Schema.migrate(pool);
       Worker.createEffects(database);

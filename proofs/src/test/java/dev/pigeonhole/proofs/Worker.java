@@ -86,7 +86,7 @@ public final class Worker {
                 .on(String.class)
                 .named("noise")
                 .keepReceipts(Duration.ofSeconds(2))
-                .handleInTransaction("noise-tx", traces::transactional, atMost(4), unordered())
+                .handleInTransaction("noise-tx", traces::transactional, atMost(2), unordered())
                 .build())
         .beat(beat)
         .deadAfter(beat.multipliedBy(4))
@@ -109,12 +109,12 @@ public final class Worker {
           type.handleInTransaction(
               "fragile-tx",
               traces::fragile,
-              atMost(4),
+              atMost(2),
               unordered(),
               retrying(RetryPolicy.fixed(Duration.ofSeconds(1)).maxAttempts(1)));
     }
     if (version == Version.SECOND) {
-      type = type.handleInTransaction("backfill-tx", traces::transactional, atMost(4), unordered());
+      type = type.handleInTransaction("backfill-tx", traces::transactional, atMost(2), unordered());
     }
     return type.build();
   }

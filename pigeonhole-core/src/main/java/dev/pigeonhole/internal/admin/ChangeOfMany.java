@@ -14,6 +14,7 @@ import dev.pigeonhole.store.Listed;
 import dev.pigeonhole.store.Operation;
 import dev.pigeonhole.store.Place;
 import dev.pigeonhole.store.Slice;
+import dev.pigeonhole.store.StoreException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -123,14 +124,24 @@ final class ChangeOfMany implements BulkChange {
           "Operation '%s' is another change: %s. Choose another name for this one: %s."
               .formatted(called, operation.what(), what));
     }
-    while (!operation.finished() && !Thread.currentThread().isInterrupted()) {
-      operation = step(queries, operation);
+    try {
+      while (!operation.finished() && !Thread.currentThread().isInterrupted()) {
+        operation = step(queries, operation);
+      }
+    } catch (StoreException e) {
+      // Whoever did not choose the name learns it here, and does nothing twice.
+      throw new StoreException(
+          e.kind(),
+          e.code(),
+          "Operation '%s' was cut after %,d; run it again with operation(\"%s\"). %s"
+              .formatted(called, operation.matched(), called, e.getMessage()),
+          e);
     }
     return result(operation);
   }
 
   private Operation step(AdminQueries queries, Operation operation) {
-    int size = (int) Math.min(Math.min(STEP, perSecond), Math.max(1, atMost - operation.matched()));
+    int size = (int) Math.min(Math.min(STEP, perSecond), Math.max(0, atMost - operation.matched()));
     List<Place> found =
         choice.next(new Slice(operation.at(), true, size + 1)).stream().map(Listed::place).toList();
     List<Place> chosen = found.subList(0, Math.min(size, found.size()));

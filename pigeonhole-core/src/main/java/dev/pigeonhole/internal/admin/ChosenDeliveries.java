@@ -77,12 +77,12 @@ final class ChosenDeliveries implements DeliverySelection {
 
   @Override
   public DeliverySelection receivedFrom(Instant time) {
-    return with(words.with(Words.Word.RECEIVED_FROM, time.toString()));
+    return with(words.with(Words.Word.RECEIVED_FROM, time));
   }
 
   @Override
   public DeliverySelection receivedBefore(Instant time) {
-    return with(words.with(Words.Word.RECEIVED_BEFORE, time.toString()));
+    return with(words.with(Words.Word.RECEIVED_BEFORE, time));
   }
 
   @Override

@@ -59,12 +59,12 @@ final class ChosenMessages implements MessageSelection {
 
   @Override
   public MessageSelection receivedFrom(Instant time) {
-    return with(Words.Word.RECEIVED_FROM, time.toString());
+    return new ChosenMessages(admin, words.with(Words.Word.RECEIVED_FROM, time));
   }
 
   @Override
   public MessageSelection receivedBefore(Instant time) {
-    return with(Words.Word.RECEIVED_BEFORE, time.toString());
+    return new ChosenMessages(admin, words.with(Words.Word.RECEIVED_BEFORE, time));
   }
 
   private MessageFilter filter() {

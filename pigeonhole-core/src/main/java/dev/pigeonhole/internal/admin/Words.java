@@ -1,5 +1,8 @@
 package dev.pigeonhole.internal.admin;
 
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.internal.registry.Names;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.EnumMap;
@@ -24,6 +27,10 @@ final class Words {
     FINGERPRINT
   }
 
+  private static final int LONGEST = 1_000;
+  private static final Instant FIRST = Instant.parse("1970-01-01T00:00:00Z");
+  private static final Instant LAST = Instant.parse("9999-12-30T00:00:00Z");
+
   static final Words NONE = new Words(new EnumMap<>(Word.class));
 
   private final Map<Word, String> said;
@@ -32,7 +39,19 @@ final class Words {
     this.said = Collections.unmodifiableMap(said);
   }
 
+  /** A time, as far as every database can go. */
+  Words with(Word word, Instant time) {
+    Instant early = time.isBefore(FIRST) ? FIRST : time;
+    return with(word, (early.isAfter(LAST) ? LAST : early).toString());
+  }
+
   Words with(Word word, String value) {
+    if (Names.badCharacter(value) >= 0 || value.length() > LONGEST) {
+      throw new InboxException(
+          ErrorCode.SELECTION_INVALID,
+          "Nothing can have '%s' as its %s. Look for control characters and for its length."
+              .formatted(Names.shown(value), name(word)));
+    }
     EnumMap<Word, String> more = new EnumMap<>(Word.class);
     more.putAll(said);
     more.put(word, value);
@@ -61,12 +80,11 @@ final class Words {
   @Override
   public String toString() {
     return said.entrySet().stream()
-        .map(
-            each ->
-                each.getKey().name().toLowerCase(Locale.ROOT).replace('_', ' ')
-                    + " '"
-                    + each.getValue()
-                    + "'")
+        .map(each -> name(each.getKey()) + " '" + each.getValue() + "'")
         .collect(Collectors.joining(", "));
+  }
+
+  private static String name(Word word) {
+    return word.name().toLowerCase(Locale.ROOT).replace('_', ' ');
   }
 }

@@ -50,6 +50,8 @@ final class AdminLists {
 
   private static final String OF_MESSAGE = " JOIN {message} m ON m.seq = d.seq";
 
+  private static final String ANY_HANDLER = "d.handler IN (SELECT family FROM {handler})";
+
   private static final String FAILED_LIKE =
       """
       EXISTS (SELECT 1 FROM {failure} f
@@ -123,6 +125,13 @@ final class AdminLists {
     if (handlers != null) {
       where.and("d.handler IN (" + Lists.numbers(kin(handlers)) + ")");
     }
+    if (part.state().equals("d") && needsMessage(filter)) {
+      // Its key begins with lane and handler: with both, a message leads to its deliveries.
+      where.and("d.lane = m.lane");
+      if (handlers == null) {
+        where.and(session.sql(ANY_HANDLER));
+      }
+    }
     ofMessage(
         where,
         filter.type(),
@@ -138,7 +147,7 @@ final class AdminLists {
           params -> params.add(fingerprint));
     }
     if (slice != null) {
-      after(where, slice, "d.seq", "d.handler");
+      after(where, slice);
     }
     return where;
   }
@@ -175,12 +184,13 @@ final class AdminLists {
     }
   }
 
-  private static void after(Where where, Slice slice, String seq, String handler) {
+  private static void after(Where where, Slice slice) {
     Place last = slice.after();
     if (last != null) {
       String beyond = slice.oldestFirst() ? ">" : "<";
+      // The first comparison is a range of the index, the second only cuts its first row.
       where.and(
-          "(%1$s %3$s ? OR (%1$s = ? AND %2$s %3$s ?))".formatted(seq, handler, beyond),
+          "d.seq %1$s= ? AND (d.seq %1$s ? OR d.handler %1$s ?)".formatted(beyond),
           params -> params.add(last.seq()).add(last.seq()).add(last.handler()));
     }
   }
@@ -338,7 +348,11 @@ final class AdminLists {
     return jdbc.read(
         session -> {
           Where where = where(filter);
-          after(where, slice, "m.seq", "0");
+          Place last = slice.after();
+          if (last != null) {
+            where.and(
+                slice.oldestFirst() ? "m.seq > ?" : "m.seq < ?", params -> params.add(last.seq()));
+          }
           return session.query(
               session.sql(MESSAGES)
                   + (filter.unhandled() ? session.sql(NOBODY_TOOK) : "")

@@ -197,6 +197,9 @@ final class JdbcAdmin implements AdminQueries {
       "INSERT INTO {audit} (done_at, actor, action, reason, subject) VALUES ({now}, ?, ?, ?, ?)";
 
   // Index: message_pk.
+  private static final String LOCK_MESSAGE = "SELECT seq FROM {message} WHERE seq = ? FOR UPDATE";
+
+  // Index: message_pk.
   private static final String REF = "SELECT source, id FROM {message} WHERE seq = ?";
 
   // Index: edit_pk.
@@ -303,6 +306,7 @@ final class JdbcAdmin implements AdminQueries {
     return jdbc.read(
         session -> {
           String lanes = lanes(session);
+          List<Key> all = keys(session);
           Map<Integer, Map<String, Count>> found = new HashMap<>();
           for (int family : session.query(FAMILIES, params -> {}, row -> row.getInt(1))) {
             String text =
@@ -311,11 +315,19 @@ final class JdbcAdmin implements AdminQueries {
                     .replace(":family", String.valueOf(family))
                     .replace(":lanes", lanes)
                     .replace(":most", String.valueOf(most + 1));
-            count(session, text, params -> {}, most, found);
+            List<Integer> ofFamily =
+                all.stream().filter(key -> key.family() == family).map(Key::keyId).toList();
+            count(session, text, params -> {}, most, ofFamily, found);
           }
           int receipts = Math.max(most, NEWEST_RECEIPTS);
-          count(session, COUNT_RECEIPTS, params -> params.add(receipts + 1), receipts, found);
-          return keys(session).stream()
+          count(
+              session,
+              COUNT_RECEIPTS,
+              params -> params.add(receipts + 1),
+              receipts,
+              all.stream().map(Key::keyId).toList(),
+              found);
+          return all.stream()
               .map(key -> counts(key.text(), found.getOrDefault(key.keyId(), Map.of()), most))
               .toList();
         });
@@ -327,6 +339,7 @@ final class JdbcAdmin implements AdminQueries {
       String text,
       Session.Bind bind,
       int most,
+      List<Integer> keyIds,
       Map<Integer, Map<String, Count>> found)
       throws SQLException {
     record Row(String state, int keyId, long count) {}
@@ -335,28 +348,40 @@ final class JdbcAdmin implements AdminQueries {
     Map<String, Long> sums =
         rows.stream()
             .collect(Collectors.groupingBy(Row::state, Collectors.summingLong(Row::count)));
-    for (Row row : rows) {
-      boolean more = sums.getOrDefault(row.state(), 0L) > most;
-      found
-          .computeIfAbsent(row.keyId(), any -> new HashMap<>())
-          .put(row.state(), new Count(Math.min(most, row.count()), more));
-    }
+    sums.forEach(
+        (state, sum) -> {
+          for (int keyId : keyIds) {
+            long own =
+                rows.stream()
+                    .filter(row -> row.keyId() == keyId && row.state().equals(state))
+                    .mapToLong(Row::count)
+                    .sum();
+            found
+                .computeIfAbsent(keyId, any -> new HashMap<>())
+                .put(state, new Count(Math.min(most, own), sum > most));
+          }
+        });
   }
 
   private static HandlerCounts counts(String key, Map<String, Count> found, int most) {
     Count none = Count.of(0);
-    Count completed = found.getOrDefault("completed", none);
-    return new HandlerCounts(
-        key,
+    Count ready =
         Stream.of("pending", "placed", "due")
             .map(state -> found.getOrDefault(state, none))
-            .reduce(none, Count::plus),
+            .reduce(none, Count::plus);
+    return new HandlerCounts(
+        key,
+        atMost(most, ready),
         found.getOrDefault("scheduled", none),
         none,
         none,
         found.getOrDefault("blocked", none),
-        completed.value() > most ? new Count(most, true) : completed,
+        atMost(most, found.getOrDefault("completed", none)),
         found.getOrDefault("poisoned", none));
+  }
+
+  private static Count atMost(int most, Count count) {
+    return count.value() > most ? new Count(most, true) : count;
   }
 
   @Override
@@ -622,7 +647,7 @@ final class JdbcAdmin implements AdminQueries {
             session -> {
               Optional<Stored> message = stored(session, source, id);
               return message.isPresent()
-                  && change(session, new Place(message.get().seq(), family), change, "");
+                  && change(session, message.get().seq(), families.kin(family), family, change, "");
             }));
   }
 
@@ -637,11 +662,14 @@ final class JdbcAdmin implements AdminQueries {
               if (message.isEmpty()) {
                 return false;
               }
-              Place place = new Place(message.get().seq(), family);
-              Optional<Poisoned> poisoned = lockPoisoned(session, place);
+              long seq = message.get().seq();
+              // As retention does: the message first, then what belongs to it.
+              session.one(LOCK_MESSAGE, params -> params.add(seq), row -> true);
+              Set<Integer> kin = families.kin(family);
+              Optional<Poisoned> poisoned = lockPoisoned(session, seq, kin, family);
               return poisoned.isPresent()
                   && edit(session, poisoned.get(), content, actor, reason)
-                  && change(session, place, retry, " with other content");
+                  && change(session, seq, kin, family, retry, " with other content");
             }));
   }
 
@@ -669,7 +697,7 @@ final class JdbcAdmin implements AdminQueries {
         session -> {
           Optional<Stored> message = stored(session, source, id);
           return message.isPresent()
-              ? apply(session, new Place(message.get().seq(), 0), change)
+              ? apply(session, new Place(message.get().seq(), 0), change, true)
               : Effect.GONE;
         });
   }
@@ -687,15 +715,25 @@ final class JdbcAdmin implements AdminQueries {
   @Override
   public Operation step(Operation operation, AdminChange change, List<Place> chosen, boolean last) {
     Operation after =
-        operations.step(operation, chosen, last, (session, place) -> apply(session, place, change));
+        operations.step(
+            operation,
+            chosen,
+            last,
+            (session, place, waiting) -> apply(session, place, change, waiting));
     keys.finishing(after.changed() > operation.changed());
     return after;
   }
 
-  private Effect apply(Session session, Place place, AdminChange change) throws SQLException {
+  /**
+   * Changes one thing.
+   *
+   * @param waiting for whoever holds it, or else leave it out
+   */
+  private Effect apply(Session session, Place place, AdminChange change, boolean waiting)
+      throws SQLException {
     HandlerId target = change.target();
     if (change.action() == Action.REPLAY && target != null) {
-      Replays.Replayed replayed = replays.replay(session, place.seq(), target);
+      Replays.Replayed replayed = replays.replay(session, place.seq(), target, waiting);
       if (replayed.effect() == Effect.CHANGED) {
         String subject =
             "%s for handler '%s'".formatted(replayed.message(), key(session, target.keyId()));
@@ -711,7 +749,11 @@ final class JdbcAdmin implements AdminQueries {
       }
       return effect;
     }
-    return change(session, place, change, "") ? Effect.CHANGED : Effect.NOT_POISONED;
+    // Exactly this one was chosen: nothing that only counts as the same handler.
+    Set<Integer> chosen = Set.of(place.handler());
+    return change(session, place.seq(), chosen, place.handler(), change, "")
+        ? Effect.CHANGED
+        : Effect.NOT_POISONED;
   }
 
   private record Poisoned(
@@ -725,13 +767,15 @@ final class JdbcAdmin implements AdminQueries {
       int failures,
       int crashes) {}
 
-  private Optional<Poisoned> lockPoisoned(Session session, Place place) throws SQLException {
+  /** One of these families; if there are several, the first one that was asked for. */
+  private static Optional<Poisoned> lockPoisoned(
+      Session session, long seq, Set<Integer> among, int first) throws SQLException {
     return session.one(
-        ofKin(session, LOCK_POISON, place.handler()),
-        params -> params.add(place.seq()).add(place.handler()),
+        session.sql(LOCK_POISON).replace(":kin", Lists.numbers(among)),
+        params -> params.add(seq).add(first),
         row ->
             new Poisoned(
-                place.seq(),
+                seq,
                 row.getInt(1),
                 row.getInt(2),
                 row.getInt(3),
@@ -743,9 +787,10 @@ final class JdbcAdmin implements AdminQueries {
   }
 
   /** Puts something else in the place of a poisoned delivery; false if there is none. */
-  private boolean change(Session session, Place place, AdminChange change, String how)
+  private boolean change(
+      Session session, long seq, Set<Integer> among, int first, AdminChange change, String how)
       throws SQLException {
-    Optional<Poisoned> poisoned = lockPoisoned(session, place);
+    Optional<Poisoned> poisoned = lockPoisoned(session, seq, among, first);
     if (poisoned.isEmpty()) {
       return false;
     }

@@ -35,7 +35,13 @@ final class Operations {
 
   /** Changes one of those that were chosen. */
   interface Changing {
-    AdminChange.Effect change(Session session, Place place) throws SQLException;
+
+    /**
+     * Changes it.
+     *
+     * @param waiting for whoever holds it; or else it is in use
+     */
+    AdminChange.Effect change(Session session, Place place, boolean waiting) throws SQLException;
   }
 
   private final Jdbc jdbc;
@@ -89,12 +95,21 @@ final class Operations {
           }
           List<AdminChange.Effect> effects = new ArrayList<>();
           for (Place each : chosen) {
-            effects.add(changing.change(session, each));
+            // Others lock what was chosen in another order. Whoever holds nothing yet may wait for
+            // them; behind that the step ends here, and the next one begins with what is in use.
+            boolean first = effects.isEmpty();
+            AdminChange.Effect effect = changing.change(session, each, first);
+            if (effect == AdminChange.Effect.IN_USE && !first) {
+              break;
+            }
+            effects.add(effect);
           }
-          Place reached = chosen.isEmpty() ? operation.at() : chosen.get(chosen.size() - 1);
-          Operation after = operation.after(reached, effects, last);
+          boolean whole = effects.size() == chosen.size();
+          Place reached = effects.isEmpty() ? operation.at() : chosen.get(effects.size() - 1);
+          boolean done = last && whole;
+          Operation after = operation.after(reached, effects, done);
           session.update(
-              session.sql(ADVANCE).replace(":finished", last ? session.sql("{now}") : "NULL"),
+              session.sql(ADVANCE).replace(":finished", done ? session.sql("{now}") : "NULL"),
               params ->
                   params
                       .add(after.at().seq())

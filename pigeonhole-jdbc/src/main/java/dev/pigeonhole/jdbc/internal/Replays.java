@@ -15,11 +15,23 @@ import java.util.Set;
  */
 final class Replays {
 
+  // Indexes: delivery_pk, later_pk.
+  private static final String IS_OPEN =
+      """
+      SELECT seq FROM {delivery} WHERE lane = ? AND seq = ? AND handler IN (:kin)
+      UNION ALL
+      SELECT seq FROM {later} WHERE seq = ? AND handler IN (:kin)
+      """;
+
   // Index: message_pk.
   private static final String LOCK =
       """
       SELECT lane, touched, source, id, dropped FROM {message} WHERE seq = ? FOR UPDATE
       """;
+
+  private static final String LOCK_IF_FREE = LOCK.stripTrailing() + " SKIP LOCKED";
+
+  private static final String EXISTS = "SELECT 1 FROM {message} WHERE seq = ?";
 
   // Index: receipt_pk.
   private static final String FORGET_RECEIPT =
@@ -60,12 +72,19 @@ final class Replays {
   /** What came of it, and of which message. */
   record Replayed(Effect effect, MessageRef message) {}
 
-  Replayed replay(Session session, long seq, HandlerId handler) throws SQLException {
+  /**
+   * Replays one message.
+   *
+   * @param waiting for whoever holds the message; one of many is left out instead, because others
+   *     lock messages in another order
+   */
+  Replayed replay(Session session, long seq, HandlerId handler, boolean waiting)
+      throws SQLException {
     Optional<Message> found =
         statements
             .guarded(
                 session,
-                LOCK,
+                waiting ? LOCK : LOCK_IF_FREE,
                 params -> params.add(seq),
                 row ->
                     new Message(
@@ -76,7 +95,8 @@ final class Replays {
             .stream()
             .findFirst();
     if (found.isEmpty()) {
-      return new Replayed(Effect.GONE, new MessageRef("", "#" + seq));
+      boolean there = session.one(EXISTS, params -> params.add(seq), row -> true).isPresent();
+      return new Replayed(there ? Effect.IN_USE : Effect.GONE, new MessageRef("", "#" + seq));
     }
     Message message = found.get();
     return new Replayed(replay(session, seq, message, handler), message.ref());
@@ -93,9 +113,20 @@ final class Replays {
         .isPresent()) {
       return Effect.POISONED;
     }
-    session.update(ofKin(session, FORGET_RECEIPT, kin), params -> params.add(seq));
+    if (session
+        .one(
+            ofKin(session, IS_OPEN, kin),
+            params -> params.add(message.lane()).add(seq).add(seq),
+            row -> true)
+        .isPresent()) {
+      return Effect.OPEN;
+    }
+    int lives = message.touched() + 1;
+    if (lives > MOST_LIVES) {
+      return Effect.TOO_OFTEN;
+    }
+    int forgotten = session.update(ofKin(session, FORGET_RECEIPT, kin), params -> params.add(seq));
     String row = "%d, %d, %d, %d".formatted(message.lane(), handler.family(), seq, handler.keyId());
-    int lives = Math.min(message.touched() + 1, MOST_LIVES);
     String insert =
         session
                 .sql(ADD)
@@ -105,6 +136,9 @@ final class Replays {
     List<Added> added =
         statements.addMissing(
             session, "{later}", session.dialect.returning(insert, "handler, seq"), families::kin);
+    if (added.isEmpty() && forgotten > 0) { // the receipts must come back: from the beginning
+      throw new SQLException("An operator has revived what was about to be replayed", "40001");
+    }
     if (added.isEmpty()) {
       return Effect.OPEN;
     }
