@@ -161,23 +161,39 @@ class RunningBehaviourTest {
   void handlersShareTheThreadsOfASmallExecutor() {
     ExecutorService one = Executors.newSingleThreadExecutor();
     List<String> ran = new CopyOnWriteArrayList<>();
+    CountDownLatch allQueued = new CountDownLatch(1);
     try {
       TestInbox inbox =
           inbox(
                   Channel.named("c")
                       .on(String.class)
-                      .handle("a", text -> ran.add("a"))
-                      .handle("b", text -> ran.add("b"))
+                      .handle("a", text -> runWhen(allQueued, ran, "a"))
+                      .handle("b", text -> runWhen(allQueued, ran, "b"))
                       .build())
               .with(it -> it.executor(one));
-      receive(300, inbox);
-      inbox.start().awaitDrained();
+      inbox.start();
+      for (String handler : List.of("a", "b")) {
+        inbox.await(
+            "every lane of " + handler,
+            () ->
+                inbox.inbox().admin().lanes(handler).stream()
+                    .allMatch(lane -> lane.owner().isPresent()));
+      }
+      receive(300, inbox); // the only thread waits with the first: both stand in line behind it
+      allQueued.countDown();
+      inbox.awaitDrained();
       assertThat(ran).hasSize(600);
       assertThat(ran.subList(0, 300)).as("the first half is shared").contains("a", "b");
       inbox.close();
     } finally {
       one.shutdownNow();
     }
+  }
+
+  private static void runWhen(CountDownLatch latch, List<String> ran, String handler)
+      throws InterruptedException {
+    latch.await();
+    ran.add(handler);
   }
 
   @Test
