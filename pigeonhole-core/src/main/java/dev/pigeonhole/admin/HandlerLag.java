@@ -7,7 +7,7 @@ import java.util.Optional;
 /**
  * How far behind a handler is.
  *
- * @param handler its first key
+ * @param handler the newest of its keys
  * @param oldest since when the oldest of its deliveries that could run has been ready; empty if
  *     there is none
  * @param lag how long ago that is, by the clock of the database; zero if there is none

@@ -5,7 +5,7 @@ import java.util.Optional;
 /**
  * Who works on one lane of one handler.
  *
- * @param handler its first key
+ * @param handler the key that was asked for
  * @param owner the name of the node that owns it; empty if nobody does
  * @param unclean whether its last owner died: the next deliveries are watched for what killed it
  */
