@@ -23,6 +23,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -34,7 +36,10 @@ import org.junit.jupiter.params.provider.EnumSource;
  * finish. Take any of the promises out of the code and this fails: settle outside of the
  * transaction (double effects), acknowledge before the commit (lost), forget a mark or a cell
  * (still open), count a crash as a failure (wrong number of attempts).
+ *
+ * <p>The stores are tried side by side: a life waits for its end more than it computes.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class CrashPointTest {
   /** At which visit a life dies at most; small for places that a life seldom comes to. */
   private static final Map<String, Integer> POINTS =
