@@ -34,10 +34,7 @@ public record HandlerSpec(
       boolean unordered,
       @Nullable Double perSecond,
       @Nullable Integer pausingAfter,
-      @Nullable Duration keepReceipts) {
-
-    public static final Options NONE = new Options(null, null, null, 1, false, null, null, null);
-  }
+      @Nullable Duration keepReceipts) {}
 
   public boolean isTransactional() {
     return transactional != null;
