@@ -16,8 +16,7 @@ public class Judge implements Pruning {
   /**
    * @param archive sees what is about to be deleted; null if nobody wants to
    */
-  public Judge(
-      Function<Finished, Fate> verdict, @Nullable Consumer<List<StoredMessage>> archive) {
+  public Judge(Function<Finished, Fate> verdict, @Nullable Consumer<List<StoredMessage>> archive) {
     this.verdict = verdict;
     this.archive = archive;
   }

@@ -172,9 +172,7 @@ class PauseBehaviourTest {
   void aHandlerThatKeepsFailingIsPausedAndBurnsNoAttempts() {
     TestInbox inbox =
         failing(
-            atMost(1),
-            retrying(RetryPolicy.fixed(ofMillis(1)).maxAttempts(4)),
-            pausingAfter(5));
+            atMost(1), retrying(RetryPolicy.fixed(ofMillis(1)).maxAttempts(4)), pausingAfter(5));
     inbox.start();
     for (int i = 0; i < 20; i++) {
       inbox.receive("m" + i, "x" + i);

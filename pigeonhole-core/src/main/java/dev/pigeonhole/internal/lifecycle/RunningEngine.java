@@ -90,13 +90,7 @@ final class RunningEngine implements RunningInbox {
         };
     this.backlog =
         new Loop(
-            name,
-            "backlog",
-            () -> workAndWait(look, interval),
-            nothing,
-            delay,
-            events,
-            this::die);
+            name, "backlog", () -> workAndWait(look, interval), nothing, delay, events, this::die);
     // On its own: a prune listener may take as long as it likes.
     this.pruner =
         pruner == null
