@@ -2,6 +2,7 @@ package dev.pigeonhole;
 
 import dev.pigeonhole.internal.registry.Backoff;
 import dev.pigeonhole.internal.registry.HandlerSpec;
+import dev.pigeonhole.internal.registry.Keep;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -18,7 +19,7 @@ public final class HandlerOption {
     boolean unordered;
     @Nullable Double perSecond;
     @Nullable Integer pausingAfter;
-    @Nullable Duration keepReceipts;
+    Keep keep = Keep.AS_INBOX;
   }
 
   private final Consumer<Chosen> effect;
@@ -40,7 +41,7 @@ public final class HandlerOption {
         chosen.unordered,
         chosen.perSecond,
         chosen.pausingAfter,
-        chosen.keepReceipts);
+        chosen.keep);
   }
 
   /** Its own retry policy instead of the inbox's. */
@@ -83,7 +84,12 @@ public final class HandlerOption {
 
   /** How long its receipts are kept, and messages with them, instead of the inbox's time. */
   public static HandlerOption keepingReceipts(Duration time) {
-    return new HandlerOption(chosen -> chosen.keepReceipts = time);
+    return new HandlerOption(chosen -> chosen.keep = chosen.keep.receipts(time));
+  }
+
+  /** How long the content of its messages is kept once it has them, instead of the inbox's time. */
+  public static HandlerOption keepingPayload(Duration time) {
+    return new HandlerOption(chosen -> chosen.keep = chosen.keep.payload(time));
   }
 
   /**

@@ -3,6 +3,7 @@ package dev.pigeonhole;
 import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.internal.registry.BatchSpec;
 import dev.pigeonhole.internal.registry.HandlerSpec;
+import dev.pigeonhole.internal.registry.Keep;
 import dev.pigeonhole.internal.registry.TypeSpec;
 import dev.pigeonhole.internal.registry.Upcast;
 import java.time.Duration;
@@ -24,7 +25,7 @@ public final class TypeBuilder<T> {
   private @Nullable Function<Object, @Nullable String> orderingKey;
   private @Nullable PayloadCodec codec;
   private final List<Upcast> upcasts = new ArrayList<>();
-  private @Nullable Duration keepReceipts;
+  private Keep keep = Keep.AS_INBOX;
 
   TypeBuilder(ChannelBuilder channel, Class<T> type) {
     this.channel = channel;
@@ -95,7 +96,13 @@ public final class TypeBuilder<T> {
 
   /** How long messages of this type are known after their last completion. */
   public TypeBuilder<T> keepReceipts(Duration time) {
-    this.keepReceipts = time;
+    this.keep = keep.receipts(time);
+    return this;
+  }
+
+  /** How long the content of messages of this type is kept after their last completion. */
+  public TypeBuilder<T> keepPayload(Duration time) {
+    this.keep = keep.payload(time);
     return this;
   }
 
@@ -175,7 +182,7 @@ public final class TypeBuilder<T> {
         orderingKey,
         codec,
         List.copyOf(upcasts),
-        keepReceipts,
+        keep,
         List.copyOf(handlers));
   }
 

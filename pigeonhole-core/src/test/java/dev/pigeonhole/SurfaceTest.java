@@ -39,7 +39,8 @@ class SurfaceTest {
             "unordered",
             "perSecond",
             "pausingAfter",
-            "keepingReceipts");
+            "keepingReceipts",
+            "keepingPayload");
     assertThat(HandlerOption.class.getClasses()).isEmpty();
   }
 

@@ -16,15 +16,29 @@ public sealed interface InboxEvent {
   /** The inbox's name. */
   String inbox();
 
+  /** Speaks of a message that came to a channel. */
+  sealed interface OfChannel extends InboxEvent {
+
+    /** The channel's name. */
+    String channel();
+  }
+
+  /** Speaks of a handler, or of one of its deliveries. */
+  sealed interface OfHandler extends InboxEvent {
+
+    /** The handler's key. */
+    String handler();
+  }
+
   /** A new message was stored. */
   record Accepted(String inbox, String channel, MessageRef message, String type)
-      implements InboxEvent {}
+      implements OfChannel {}
 
   /**
    * No attempt of a handler begins any more: somebody paused it, or it failed too often in a row on
    * this node.
    */
-  record HandlerPaused(String inbox, String handler, String reason) implements InboxEvent {}
+  record HandlerPaused(String inbox, String handler, String reason) implements OfHandler {}
 
   /**
    * Retention has done its work on some messages.
@@ -35,15 +49,15 @@ public sealed interface InboxEvent {
   record Pruned(String inbox, int deleted, int dropped) implements InboxEvent {}
 
   /** A paused handler goes on. */
-  record HandlerResumed(String inbox, String handler) implements InboxEvent {}
+  record HandlerResumed(String inbox, String handler) implements OfHandler {}
 
   /** A known message arrived again. */
   record Repeated(String inbox, String channel, MessageRef message, String type)
-      implements InboxEvent {}
+      implements OfChannel {}
 
   /** A known identity arrived with other content. */
   record Conflicted(String inbox, String channel, MessageRef message, String type)
-      implements InboxEvent {}
+      implements OfChannel {}
 
   /**
    * A message came that no handler takes.
@@ -52,19 +66,19 @@ public sealed interface InboxEvent {
    *     knows its type
    */
   record Unhandled(String inbox, String channel, MessageRef message, String type, boolean kept)
-      implements InboxEvent {}
+      implements OfChannel {}
 
   /** A message came without an id and was given one. */
   record WithoutId(String inbox, String channel, MessageRef message, String type)
-      implements InboxEvent {}
+      implements OfChannel {}
 
   /** A message came without the business key of its type and was accepted all the same. */
   record WithoutKey(String inbox, String channel, MessageRef message, String type)
-      implements InboxEvent {}
+      implements OfChannel {}
 
   /** A message was refused. */
   record Rejected(String inbox, String channel, ErrorCode code, String reason)
-      implements InboxEvent {}
+      implements OfChannel {}
 
   /**
    * A handler has finished a message.
@@ -74,7 +88,7 @@ public sealed interface InboxEvent {
    */
   record Completed(
       String inbox, String handler, MessageRef message, int attempt, Duration took, Duration lag)
-      implements InboxEvent {}
+      implements OfHandler {}
 
   /**
    * An attempt failed and will be repeated.
@@ -83,7 +97,7 @@ public sealed interface InboxEvent {
    */
   record Failed(
       String inbox, String handler, MessageRef message, int attempt, Failure failure, Duration next)
-      implements InboxEvent {}
+      implements OfHandler {}
 
   /**
    * A delivery will not be tried again until an operator acts.
@@ -92,7 +106,7 @@ public sealed interface InboxEvent {
    *     itself is gone
    */
   record Poisoned(String inbox, String handler, MessageRef message, int attempt, Failure failure)
-      implements InboxEvent {}
+      implements OfHandler {}
 
   /**
    * Deliveries of a handler that no living node has known for the grace period were poisoned. Told
@@ -107,7 +121,7 @@ public sealed interface InboxEvent {
   /** A handler of a direct channel failed; it will not see the message again. */
   record DirectFailed(
       String inbox, String channel, String handler, MessageRef message, Failure failure)
-      implements InboxEvent {}
+      implements OfHandler {}
 
   /**
    * An attempt was cut by a shutdown, or gave way to it; it does not count.
@@ -115,14 +129,14 @@ public sealed interface InboxEvent {
    * @param releases how often that has happened to this delivery by now
    */
   record Released(String inbox, String handler, MessageRef message, int releases)
-      implements InboxEvent {}
+      implements OfHandler {}
 
   /** A settle was refused: somebody else had settled the delivery, this node was a zombie. */
-  record Refused(String inbox, String handler, long seq) implements InboxEvent {}
+  record Refused(String inbox, String handler, long seq) implements OfHandler {}
 
   /** An attempt ignores its timeout; its slot was replaced. */
   record Stuck(String inbox, String handler, MessageRef message, int stuckNow)
-      implements InboxEvent {}
+      implements OfHandler {}
 
   /** A node was declared dead by this one. */
   record NodeDied(String inbox, String node) implements InboxEvent {}
@@ -132,10 +146,10 @@ public sealed interface InboxEvent {
    *
    * @param limit {@code maxHandlerBacklog}
    */
-  record HandlerBehind(String inbox, String handler, int limit) implements InboxEvent {}
+  record HandlerBehind(String inbox, String handler, int limit) implements OfHandler {}
 
   /** A handler that was behind has come down to half of its limit. */
-  record HandlerCaughtUp(String inbox, String handler) implements InboxEvent {}
+  record HandlerCaughtUp(String inbox, String handler) implements OfHandler {}
 
   /** Too much work waits, so this node takes nothing more from its sources for now. */
   record SourcesPaused(String inbox, String reason) implements InboxEvent {}

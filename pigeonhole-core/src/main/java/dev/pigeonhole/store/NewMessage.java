@@ -49,44 +49,6 @@ public record NewMessage(
     List<HandlerId> handlers,
     long place) {
 
-  /** A message without a place of its own. */
-  public NewMessage(
-      String source,
-      String id,
-      String type,
-      String channel,
-      String transport,
-      int lane,
-      @Nullable Long keyHash,
-      @Nullable String orderingKey,
-      byte @Nullable [] content,
-      String contentType,
-      byte[] headers,
-      byte[] contentHash,
-      OnConflict onConflict,
-      @Nullable Instant occurredAt,
-      @Nullable Instant notBefore,
-      List<HandlerId> handlers) {
-    this(
-        source,
-        id,
-        type,
-        channel,
-        transport,
-        lane,
-        keyHash,
-        orderingKey,
-        content,
-        contentType,
-        headers,
-        contentHash,
-        onConflict,
-        occurredAt,
-        notBefore,
-        handlers,
-        0);
-  }
-
   /** The same message for these handlers instead. */
   public NewMessage to(List<HandlerId> others) {
     return new NewMessage(

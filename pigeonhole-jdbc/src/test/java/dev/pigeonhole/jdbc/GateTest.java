@@ -169,27 +169,8 @@ class GateTest {
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
   void aRowTheDatabaseRefusesConcernsNobodyElse(TestDatabase database) {
     Rig rig = Rig.on(database);
-    NewMessage broken = rig.message("broken", rig.a);
     // No inbox has so many lanes, and no column so much room.
-    int tooHigh = 70_000;
-    NewMessage refused =
-        new NewMessage(
-            broken.source(),
-            broken.id(),
-            broken.type(),
-            broken.channel(),
-            broken.transport(),
-            tooHigh,
-            null,
-            null,
-            broken.content(),
-            broken.contentType(),
-            broken.headers(),
-            broken.contentHash(),
-            broken.onConflict(),
-            null,
-            null,
-            broken.handlers());
+    NewMessage refused = Messages.plain("broken", 70_000, "x", rig.a);
     List<AcceptResult> results =
         rig.store
             .acceptor()

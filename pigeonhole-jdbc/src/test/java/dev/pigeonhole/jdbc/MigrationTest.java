@@ -175,7 +175,7 @@ class MigrationTest {
     one.maintenance().open(new StoreSettings("one", 8, 4, 1 << 20));
     other.maintenance().open(new StoreSettings("other", 8, 4, 1 << 20));
 
-    one.acceptor().accept(List.of(Rig.message("m", null, "x")));
+    one.acceptor().accept(List.of(Messages.plain("m", 0, "x")));
 
     assertThat(one.admin().messages()).isEqualTo(1);
     assertThat(other.admin().messages()).isZero();

@@ -2,7 +2,6 @@ package dev.pigeonhole.jdbc;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
-import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellLimit;
@@ -15,9 +14,7 @@ import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoreSettings;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
-import java.nio.charset.StandardCharsets;
 import java.time.Instant;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
@@ -55,52 +52,20 @@ final class Rig {
   }
 
   NewMessage message(String id, HandlerId... handlers) {
-    return message(id, null, "content of " + id, handlers);
+    return Messages.plain(id, lane(id.hashCode()), "content of " + id, handlers);
   }
 
-  static NewMessage message(String id, Long keyHash, String content, HandlerId... handlers) {
-    byte[] bytes = content.getBytes(StandardCharsets.UTF_8);
-    int hash = keyHash == null ? id.hashCode() : Long.hashCode(keyHash);
-    return new NewMessage(
-        "test",
-        id,
-        "type",
-        "channel",
-        "local",
-        Math.floorMod(hash, LANES),
-        keyHash,
-        keyHash == null ? null : "key-" + keyHash,
-        bytes,
-        "text/plain",
-        new byte[0],
-        Arrays.copyOf(Integer.toString(content.hashCode()).getBytes(StandardCharsets.UTF_8), 16),
-        OnConflict.KEEP,
-        null,
-        null,
-        List.of(handlers));
+  static NewMessage message(String id, long keyHash, String content, HandlerId... handlers) {
+    return Messages.ordered(id, lane(Long.hashCode(keyHash)), keyHash, content, handlers);
   }
 
   /** One with a place of its own. */
   NewMessage placed(String id, long place, HandlerId... handlers) {
-    NewMessage plain = message(id, handlers);
-    return new NewMessage(
-        plain.source(),
-        plain.id(),
-        plain.type(),
-        plain.channel(),
-        plain.transport(),
-        plain.lane(),
-        null,
-        null,
-        plain.content(),
-        plain.contentType(),
-        plain.headers(),
-        plain.contentHash(),
-        plain.onConflict(),
-        null,
-        null,
-        plain.handlers(),
-        place);
+    return Messages.placed(id, lane(id.hashCode()), place, "content of " + id, handlers);
+  }
+
+  private static int lane(int hash) {
+    return Math.floorMod(hash, LANES);
   }
 
   AcceptResult accept(NewMessage message) {

@@ -150,6 +150,7 @@ class MemoryStoreTest {
         policy,
         null,
         null,
-        List.of(handler));
+        List.of(handler),
+        0);
   }
 }

@@ -1,5 +1,6 @@
 package dev.pigeonhole.testkit;
 
+import static dev.pigeonhole.HandlerOption.keepingPayload;
 import static dev.pigeonhole.HandlerOption.keepingReceipts;
 import static dev.pigeonhole.HandlerOption.retrying;
 import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
@@ -17,6 +18,7 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.PrunedMessage;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.store.StoredMessage;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -45,6 +47,14 @@ class RetentionBehaviourTest {
 
   private long messages() {
     return store.admin().messages();
+  }
+
+  private List<String> withContent() {
+    return store.tables().messages.values().stream()
+        .map(MessageRow::stored)
+        .filter(message -> message.content() != null)
+        .map(StoredMessage::id)
+        .toList();
   }
 
   @Test
@@ -144,6 +154,33 @@ class RetentionBehaviourTest {
   }
 
   @Test
+  void aTypeAndAHandlerCanKeepContentLongerOrShorterThanTheInbox() {
+    Channel channel =
+        Channel.named("c")
+            .on(String.class)
+            .handle("brief", handled::add)
+            .handle("thorough", handled::add, keepingPayload(ofDays(5)))
+            .on(byte[].class)
+            .keepPayload(ofHours(1))
+            .handle("bytes", bytes -> {})
+            .build();
+    TestInbox inbox = inbox(channel).with(it -> it.keepPayload(ofDays(30)));
+    inbox.receive("text", "x");
+    inbox.receive("bytes", new byte[1]);
+    inbox.drain();
+    clock.advance(ofHours(2));
+    inbox.drain();
+    assertThat(withContent()).containsExactly("text");
+    clock.advance(ofDays(6)); // enough for one handler, and the other goes by the inbox
+    inbox.drain();
+    assertThat(withContent()).containsExactly("text");
+    clock.advance(ofDays(30));
+    inbox.drain();
+    assertThat(withContent()).isEmpty();
+    assertThat(messages()).isEqualTo(2);
+  }
+
+  @Test
   void contentCanGoEarlierThanTheMemoryOfIt() {
     TestInbox inbox =
         inbox(channel()).with(it -> it.keepReceipts(ofDays(30)).keepPayload(ofDays(1)));
@@ -216,11 +253,14 @@ class RetentionBehaviourTest {
                         Channel.named("c")
                             .on(String.class)
                             .keepReceipts(time)
-                            .handle("h", handled::add, keepingReceipts(time))
+                            .keepPayload(time)
+                            .handle("h", handled::add, keepingReceipts(time), keepingPayload(time))
                             .build())
                     .inbox())
         .hasMessageContaining("Handler 'h' keeps receipts for")
-        .hasMessageContaining("java.lang.String of channel 'c' keeps receipts for");
+        .hasMessageContaining("Handler 'h' keeps the payload for")
+        .hasMessageContaining("java.lang.String of channel 'c' keeps receipts for")
+        .hasMessageContaining("java.lang.String of channel 'c' keeps the payload for");
   }
 
   @Test

@@ -118,7 +118,9 @@ public final class DirectChannels {
     }
     StoredMessage received = edge.stored(0, clock.instant());
     for (HandlerSpec handler : type.handlers()) {
-      run(channel, new BoundHandler(handler, type, List.of(id(handler))), message, received);
+      BoundHandler bound =
+          new BoundHandler(handler, type, List.of(id(handler)), channel.onPoison());
+      run(channel, bound, message, received);
     }
     return null;
   }

@@ -48,6 +48,7 @@ public final class Engine {
   private final Node node;
   private final Settler settler;
   private final Runner runner;
+  private final HandlerLines lines;
   private final Dispatcher dispatcher;
   private final OpenSet open = new OpenSet();
   private final Timeouts timeouts;
@@ -96,7 +97,7 @@ public final class Engine {
             // By hand nobody beats while a handler runs, and nobody is in a hurry.
             () -> stopping || (timer != null && !node.beating()),
             new Around(fatal));
-    Map<Integer, HandlerLine> lines = new HashMap<>();
+    Map<Integer, HandlerLine> byFamily = new HashMap<>();
     for (BoundHandler handler : registry.handlers()) {
       Integer atMost = handler.spec().atMost();
       int slots = atMost == null ? settings.concurrency() : atMost;
@@ -110,8 +111,9 @@ public final class Engine {
               executor,
               () -> dispatcher().quiet(),
               runner::run);
-      handler.ids().forEach(id -> lines.put(id.family(), line));
+      handler.ids().forEach(id -> byFamily.put(id.family(), line));
     }
+    this.lines = new HandlerLines(byFamily, events);
     this.dispatcher =
         new Dispatcher(
             store.deliveries(),
@@ -192,7 +194,7 @@ public final class Engine {
 
   /** Whether an operator has paused it, or it has paused itself. */
   public boolean resting(BoundHandler handler) {
-    return dispatcher.resting(handler);
+    return lines.resting(handler);
   }
 
   public boolean attemptsRunning() {

@@ -133,6 +133,13 @@ final class HandlerLine {
     return breaker.closed(System.nanoTime()) ? 0 : Math.max(0, Math.min(most, free));
   }
 
+  /** Whether a row that has just come in may begin at once; then it is counted as begun. */
+  boolean begins() {
+    return ready.isEmpty() // or it would overtake what waits for the handler's rate
+        && takes(1) > 0
+        && rate.take(System.nanoTime());
+  }
+
   /** Hands work to the slots. */
   void enqueue(Work work) {
     if (work.delivery().place() == 0) {
@@ -194,6 +201,16 @@ final class HandlerLine {
     List<Work> withdrawn = queue.withdraw(work -> which.test(work.delivery().cell()));
     queued.addAndGet(-withdrawn.size());
     return withdrawn;
+  }
+
+  /** Forgets everything but what slots have begun; answers the work that was queued for them. */
+  List<Work> reset() {
+    ready.withdraw(any -> true);
+    keys.clear();
+    occupancy = 0;
+    placed = 0;
+    waitingInKeys = 0;
+    return withdraw(any -> true);
   }
 
   /**

@@ -1,5 +1,7 @@
 package dev.pigeonhole.internal.dispatch;
 
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.StoredMessage;
 import java.time.Instant;
 import java.util.concurrent.TimeUnit;
 
@@ -24,5 +26,18 @@ final class Priority {
   /** The place of what has no priority of its own. */
   static long normal(Instant since) {
     return place(NORMAL, since);
+  }
+
+  /**
+   * Where a row stands among those of its handler. What waited for a time waits for its turn since
+   * then, not since it was received.
+   *
+   * @param normal the place of what comes in without a priority now
+   */
+  static long place(Delivery row, StoredMessage message, long normal) {
+    if (row.place() != 0) {
+      return row.place();
+    }
+    return row.late() ? normal : normal(message.receivedAt());
   }
 }

@@ -7,6 +7,7 @@ import dev.pigeonhole.Unhandled;
 import dev.pigeonhole.internal.prune.Retention;
 import dev.pigeonhole.internal.registry.ChannelSpec;
 import dev.pigeonhole.internal.registry.HandlerSpec;
+import dev.pigeonhole.internal.registry.Keep;
 import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.internal.registry.Registry;
 import dev.pigeonhole.internal.registry.TypeSpec;
@@ -109,17 +110,22 @@ final class StartBlock {
     }
     for (ChannelSpec channel : channels) {
       for (TypeSpec type : channel.types()) {
-        if (type.keepReceipts() != null) {
-          times.add("type %s %s".formatted(Names.shown(type.name()), type.keepReceipts()));
-        }
+        addOwn(times, "type " + Names.shown(type.name()), type.keep());
         for (HandlerSpec handler : type.handlers()) {
-          if (handler.keepReceipts() != null) {
-            times.add("handler %s %s".formatted(handler.key().key(), handler.keepReceipts()));
-          }
+          addOwn(times, "handler " + handler.key().key(), handler.keep());
         }
       }
     }
     return times.isEmpty() ? "everything is kept" : String.join(", ", times);
+  }
+
+  private static void addOwn(List<String> times, String whose, Keep keep) {
+    if (keep.receipts() != null) {
+      times.add("%s keepReceipts %s".formatted(whose, keep.receipts()));
+    }
+    if (keep.payload() != null) {
+      times.add("%s keepPayload %s".formatted(whose, keep.payload()));
+    }
   }
 
   private List<String> sources() {

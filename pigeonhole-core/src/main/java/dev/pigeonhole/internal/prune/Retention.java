@@ -8,6 +8,7 @@ import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.registry.ChannelSpec;
 import dev.pigeonhole.internal.registry.HandlerSpec;
 import dev.pigeonhole.internal.registry.HeaderFormat;
+import dev.pigeonhole.internal.registry.Keep;
 import dev.pigeonhole.internal.registry.Registry;
 import dev.pigeonhole.internal.registry.TypeSpec;
 import dev.pigeonhole.store.Pruning;
@@ -17,7 +18,9 @@ import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -41,25 +44,20 @@ public final class Retention implements Pruning {
 
   private final Times times;
   private final List<PruneListener> listeners;
-  private final Map<String, Duration> ofTypes = new HashMap<>();
-  private final Map<Integer, Duration> ofHandlers = new HashMap<>();
+  private final Map<String, Keep> ofTypes = new HashMap<>();
+  private final Map<Integer, Keep> ofHandlers = new HashMap<>();
 
   public Retention(Times times, Registry registry, List<PruneListener> listeners) {
     this.times = times;
     this.listeners = listeners;
     for (ChannelSpec channel : registry.channels()) {
       for (TypeSpec type : channel.types()) {
-        Duration own = type.keepReceipts();
-        if (own != null) {
-          type.names().forEach(name -> ofTypes.merge(name, own, Retention::longer));
-        }
+        type.names().forEach(name -> ofTypes.merge(name, type.keep(), Retention::longer));
       }
     }
     for (BoundHandler handler : registry.handlers()) {
-      Duration own = handler.spec().keepReceipts();
-      if (own != null) {
-        handler.ids().forEach(id -> ofHandlers.merge(id.family(), own, Retention::longer));
-      }
+      Keep own = handler.spec().keep();
+      handler.ids().forEach(id -> ofHandlers.merge(id.family(), own, Retention::longer));
     }
   }
 
@@ -69,12 +67,10 @@ public final class Retention implements Pruning {
   }
 
   private List<Duration> all() {
-    return Stream.of(
-            Stream.of(Optional.ofNullable(times.receipts()), Optional.ofNullable(times.payload()))
-                .flatMap(Optional::stream),
-            ofTypes.values().stream(),
-            ofHandlers.values().stream())
-        .flatMap(each -> each)
+    Stream<Keep> own = Stream.concat(ofTypes.values().stream(), ofHandlers.values().stream());
+    return Stream.concat(Stream.of(new Keep(times.receipts(), times.payload())), own)
+        .flatMap(keep -> Stream.of(keep.receipts(), keep.payload()))
+        .filter(Objects::nonNull)
         .toList();
   }
 
@@ -113,13 +109,19 @@ public final class Retention implements Pruning {
   }
 
   private boolean mayGo(Finished message) {
-    Duration ofType = ofTypes.get(message.type());
     if (message.completed().isEmpty()) {
-      Duration kept = ofType == null ? times.receipts() : ofType;
+      Duration kept = kept(times.receipts(), ofType(message).receipts(), null);
       return kept != null && olderThan(kept, message.receivedAt(), message.now());
     }
+    return everyReceiptIsOlder(message, times.receipts(), Keep::receipts);
+  }
+
+  private boolean everyReceiptIsOlder(
+      Finished message, @Nullable Duration ofInbox, Function<Keep, @Nullable Duration> which) {
+    Duration ofType = which.apply(ofType(message));
     for (Map.Entry<Integer, Instant> receipt : message.completed().entrySet()) {
-      Duration kept = kept(times.receipts(), ofType, ofHandlers.get(receipt.getKey()));
+      Keep ofHandler = ofHandlers.getOrDefault(receipt.getKey(), Keep.AS_INBOX);
+      Duration kept = kept(ofInbox, ofType, which.apply(ofHandler));
       if (kept == null || !olderThan(kept, receipt.getValue(), message.now())) {
         return false;
       }
@@ -127,45 +129,51 @@ public final class Retention implements Pruning {
     return true;
   }
 
+  private Keep ofType(Finished message) {
+    return ofTypes.getOrDefault(message.type(), Keep.AS_INBOX);
+  }
+
   /** How long messages of this type are known after their last completion; null for ever. */
   public static @Nullable Duration memory(Times times, TypeSpec type) {
     Duration longest = null;
     for (HandlerSpec handler : type.handlers()) {
-      Duration kept = kept(times.receipts(), type.keepReceipts(), handler.keepReceipts());
+      Duration kept = kept(times.receipts(), type.keep().receipts(), handler.keep().receipts());
       if (kept == null) {
         return null;
       }
-      longest = longest == null ? kept : longer(longest, kept);
+      longest = longerOf(longest, kept);
     }
-    return longest == null ? kept(times.receipts(), type.keepReceipts(), null) : longest;
+    return longest == null ? kept(times.receipts(), type.keep().receipts(), null) : longest;
   }
 
   private static @Nullable Duration kept(
       @Nullable Duration ofInbox, @Nullable Duration ofType, @Nullable Duration ofHandler) {
-    if (ofType == null && ofHandler == null) {
-      return ofInbox;
-    }
-    if (ofType == null || ofHandler == null) {
-      return ofType == null ? ofHandler : ofType;
-    }
-    return longer(ofType, ofHandler);
+    Duration own = longerOf(ofType, ofHandler);
+    return own == null ? ofInbox : own;
   }
 
   /** What nobody has handled may still find somebody, and needs its content then. */
   private boolean payloadMayGo(Finished message) {
-    Duration kept = times.payload();
-    return kept != null
-        && message.hasContent()
+    return message.hasContent()
         && message.poisoned().isEmpty()
         && !message.completed().isEmpty()
-        && message.completed().values().stream().allMatch(at -> olderThan(kept, at, message.now()));
+        && everyReceiptIsOlder(message, times.payload(), Keep::payload);
   }
 
   private static boolean olderThan(Duration age, Instant at, Instant now) {
     return Duration.between(at, now).compareTo(age) >= 0;
   }
 
-  private static Duration longer(Duration one, Duration other) {
+  private static Keep longer(Keep one, Keep other) {
+    return new Keep(
+        longerOf(one.receipts(), other.receipts()), longerOf(one.payload(), other.payload()));
+  }
+
+  /** The longer one of those that are there. */
+  private static @Nullable Duration longerOf(@Nullable Duration one, @Nullable Duration other) {
+    if (one == null || other == null) {
+      return one == null ? other : one;
+    }
     return one.compareTo(other) >= 0 ? one : other;
   }
 

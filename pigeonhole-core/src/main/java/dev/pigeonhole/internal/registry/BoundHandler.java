@@ -13,11 +13,6 @@ import java.util.List;
 public record BoundHandler(
     HandlerSpec spec, TypeSpec type, List<HandlerId> ids, OnPoison channelOnPoison) {
 
-  /** A handler whose poisoned deliveries block their keys. */
-  public BoundHandler(HandlerSpec spec, TypeSpec type, List<HandlerId> ids) {
-    this(spec, type, ids, OnPoison.BLOCK_KEY);
-  }
-
   /** Nobody waits for anybody at a handler that does not care for order. */
   public OnPoison onPoison() {
     return spec.unordered() ? OnPoison.SKIP : channelOnPoison;

@@ -20,17 +20,4 @@ public record ChannelSpec(
     Unhandled unhandled,
     OnMissingId onMissingId,
     OnPoison onPoison,
-    List<TypeSpec> types) {
-
-  /** A channel whose poisoned deliveries block their keys. */
-  public ChannelSpec(
-      String name,
-      boolean direct,
-      boolean withoutInbox,
-      OnConflict onConflict,
-      Unhandled unhandled,
-      OnMissingId onMissingId,
-      List<TypeSpec> types) {
-    this(name, direct, withoutInbox, onConflict, unhandled, onMissingId, OnPoison.BLOCK_KEY, types);
-  }
-}
+    List<TypeSpec> types) {}

@@ -24,7 +24,7 @@ public record HandlerSpec(
    * @param unordered whether it does not care for ordering keys
    * @param perSecond null for no limit
    * @param pausingAfter failures in a row; null for never
-   * @param keepReceipts null for the inbox's time
+   * @param keep its own times of retention
    */
   public record Options(
       @Nullable Backoff retry,
@@ -34,10 +34,7 @@ public record HandlerSpec(
       boolean unordered,
       @Nullable Double perSecond,
       @Nullable Integer pausingAfter,
-      @Nullable Duration keepReceipts) {
-
-    public static final Options NONE = new Options(null, null, null, 1, false, null, null, null);
-  }
+      Keep keep) {}
 
   public boolean isTransactional() {
     return transactional != null;
@@ -68,8 +65,8 @@ public record HandlerSpec(
     return options.unordered();
   }
 
-  public @Nullable Duration keepReceipts() {
-    return options.keepReceipts();
+  public Keep keep() {
+    return options.keep();
   }
 
   public @Nullable Integer pausingAfter() {

@@ -88,8 +88,7 @@ public final class Rules {
   }
 
   private void check(ChannelSpec channel, TypeSpec type) {
-    keep(
-        "%s of channel '%s'".formatted(type.type().getName(), channel.name()), type.keepReceipts());
+    keep("%s of channel '%s'".formatted(type.type().getName(), channel.name()), type.keep());
     if (type.onMissingKey() != null && type.businessKey() == null) {
       add(
           ErrorCode.OPTION_NOT_APPLICABLE,
@@ -182,7 +181,7 @@ public final class Rules {
           "Handler '%s' has the timeout %s; give a duration above zero and up to %s, or none."
               .formatted(key, timeout, Spans.LONGEST_OPTION));
     }
-    keep("Handler '%s'".formatted(key), handler.keepReceipts());
+    keep("Handler '%s'".formatted(key), handler.keep());
     Integer atMost = handler.atMost();
     if (atMost != null && (atMost < 1 || atMost > 10_000)) {
       add(
@@ -257,12 +256,17 @@ public final class Rules {
     }
   }
 
-  private void keep(String who, @Nullable Duration time) {
+  private void keep(String who, Keep keep) {
+    keep(who, "receipts", keep.receipts());
+    keep(who, "the payload", keep.payload());
+  }
+
+  private void keep(String who, String what, @Nullable Duration time) {
     if (time != null && !Spans.isMemory(time, Spans.SHORTEST_MEMORY)) {
       add(
           ErrorCode.RETENTION_INVALID,
-          "%s keeps receipts for %s; give a time from %s to %s, or leave it out for the inbox's."
-              .formatted(who, time, Spans.SHORTEST_MEMORY, Spans.LONGEST_MEMORY));
+          "%s keeps %s for %s; give a time from %s to %s, or leave it out for the inbox's."
+              .formatted(who, what, time, Spans.SHORTEST_MEMORY, Spans.LONGEST_MEMORY));
     }
   }
 

@@ -2,7 +2,6 @@ package dev.pigeonhole.internal.registry;
 
 import dev.pigeonhole.OnMissingKey;
 import dev.pigeonhole.codec.PayloadCodec;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
@@ -18,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param orderingKey selects the ordering key; null for the message's own
  * @param codec null for the inbox's
  * @param upcasts older forms of it
- * @param keepReceipts null for the inbox's time
+ * @param keep its own times of retention
  */
 public record TypeSpec(
     Class<?> type,
@@ -29,7 +28,7 @@ public record TypeSpec(
     @Nullable Function<Object, @Nullable String> orderingKey,
     @Nullable PayloadCodec codec,
     List<Upcast> upcasts,
-    @Nullable Duration keepReceipts,
+    Keep keep,
     List<HandlerSpec> handlers) {
 
   /** Whether a stored message of this logical name is one of these. */

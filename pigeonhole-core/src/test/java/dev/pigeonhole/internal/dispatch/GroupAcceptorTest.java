@@ -121,7 +121,8 @@ class GroupAcceptorTest {
         OnConflict.KEEP,
         null,
         null,
-        List.of());
+        List.of(),
+        0);
   }
 
   private static List<NewMessage> batch(int from, int size) {

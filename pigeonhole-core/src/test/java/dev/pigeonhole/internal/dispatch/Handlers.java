@@ -2,30 +2,45 @@ package dev.pigeonhole.internal.dispatch;
 
 import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.MessageHandler;
+import dev.pigeonhole.OnPoison;
+import dev.pigeonhole.Specs;
 import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.registry.HandlerSpec;
-import dev.pigeonhole.internal.registry.TypeSpec;
+import dev.pigeonhole.internal.registry.Hashes;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.StoredMessage;
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 
 /** Handlers, lines and attempts for tests of the parts that deal with them. */
 final class Handlers {
+  private static final String TEXT = "text/plain;charset=utf-8";
+
   private Handlers() {}
 
-  static BoundHandler plain(String key, MessageHandler<Object> handler) {
+  static BoundHandler plain(String key, MessageHandler<Object> body) {
+    return bound(Specs.plain(HandlerKey.of(key), body));
+  }
+
+  /** A handler of text, as an inbox that has no other knows it. */
+  static BoundHandler bound(HandlerSpec spec) {
     return new BoundHandler(
-        new HandlerSpec(HandlerKey.of(key), handler, null, null, HandlerSpec.Options.NONE),
-        new TypeSpec(
-            String.class, "t", List.of(), null, null, null, null, List.of(), null, List.of()),
-        List.of(new HandlerId(key, 1, 1)));
+        spec,
+        Specs.type(String.class, "t"),
+        List.of(new HandlerId(spec.key().key(), 1, 1)),
+        OnPoison.BLOCK_KEY);
   }
 
   static HandlerLine line(int slots, int capacity) {
+    return line(plain("h", received -> {}), slots, capacity);
+  }
+
+  /** A line whose slots do nothing. */
+  static HandlerLine line(BoundHandler handler, int slots, int capacity) {
     return new HandlerLine(
-        plain("h", received -> {}),
+        handler,
         slots,
         capacity,
         new RateLimit(null, 1, 0),
@@ -36,6 +51,11 @@ final class Handlers {
   }
 
   static Attempt attempt(BoundHandler handler, long seq) {
+    return new Attempt(work(seq, ""), handler, new Breaker(null), () -> false);
+  }
+
+  static Work work(long seq, String text) {
+    byte[] content = text.getBytes(StandardCharsets.UTF_8);
     StoredMessage message =
         new StoredMessage(
             seq,
@@ -45,14 +65,13 @@ final class Handlers {
             "c",
             "local",
             null,
+            content,
+            TEXT,
             new byte[0],
-            "text/plain",
-            new byte[0],
-            new byte[16],
+            Hashes.content(TEXT, content),
             null,
             Instant.EPOCH,
             Map.of());
-    return new Attempt(
-        new Work(Rows.row(seq), message, null, 1, 0), handler, new Breaker(null), () -> false);
+    return new Work(Rows.row(seq), message, null, 1, 0);
   }
 }

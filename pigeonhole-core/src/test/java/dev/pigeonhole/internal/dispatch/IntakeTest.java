@@ -3,21 +3,19 @@ package dev.pigeonhole.internal.dispatch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.Acceptance.Rejected;
+import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
-import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.Headers;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.OnConflict;
-import dev.pigeonhole.OnMissingId;
 import dev.pigeonhole.OnMissingKey;
-import dev.pigeonhole.Unhandled;
+import dev.pigeonhole.Specs;
+import dev.pigeonhole.TypeBuilder;
 import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.internal.registry.ChannelSpec;
-import dev.pigeonhole.internal.registry.HandlerSpec;
 import dev.pigeonhole.internal.registry.HeaderFormat;
 import dev.pigeonhole.internal.registry.Payloads;
 import dev.pigeonhole.internal.registry.Registry;
-import dev.pigeonhole.internal.registry.TypeSpec;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
 import java.nio.charset.StandardCharsets;
@@ -80,45 +78,22 @@ class IntakeTest {
       @Nullable OnMissingKey onMissingKey,
       @Nullable Function<Object, @Nullable String> orderingKey,
       Message message) {
-    HandlerSpec handler =
-        new HandlerSpec(
-            HandlerKey.of("reserve"), received -> {}, null, null, HandlerSpec.Options.NONE);
-    TypeSpec orders =
-        new TypeSpec(
-            Order.class,
-            "order.placed",
-            List.of("Order"),
-            businessKey,
-            onMissingKey,
-            orderingKey,
-            null,
-            List.of(),
-            null,
-            List.of(handler));
-    TypeSpec texts =
-        new TypeSpec(
-            String.class,
-            "text",
-            List.of(),
-            businessKey,
-            onMissingKey,
-            orderingKey,
-            null,
-            List.of(),
-            null,
-            List.of());
-    TypeSpec bytes =
-        new TypeSpec(
-            byte[].class, "blob", List.of(), null, null, null, null, List.of(), null, List.of());
-    ChannelSpec channel =
-        new ChannelSpec(
-            "orders",
-            false,
-            false,
-            OnConflict.KEEP,
-            Unhandled.KEEP,
-            OnMissingId.REJECT,
-            List.of(orders, texts, bytes));
+    TypeBuilder<Order> orders =
+        Channel.named("orders").on(Order.class).named("order.placed", "Order");
+    TypeBuilder<String> texts =
+        orders.handle("reserve", order -> {}).on(String.class).named("text");
+    for (TypeBuilder<?> type : List.of(orders, texts)) {
+      if (businessKey != null) {
+        type.keyedBy(businessKey);
+      }
+      if (onMissingKey != null) {
+        type.missingKey(onMissingKey);
+      }
+      if (orderingKey != null) {
+        type.orderedBy(orderingKey);
+      }
+    }
+    ChannelSpec channel = Specs.channel(texts.on(byte[].class).named("blob"));
     Registry registry = new Registry(List.of(channel), List.of(List.of(HANDLER)));
     Intake intake =
         new Intake(

@@ -3,10 +3,6 @@ package dev.pigeonhole.internal.dispatch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.Failure;
-import dev.pigeonhole.HandlerKey;
-import dev.pigeonhole.internal.registry.BoundHandler;
-import dev.pigeonhole.internal.registry.HandlerSpec;
-import dev.pigeonhole.internal.registry.TypeSpec;
 import dev.pigeonhole.store.Ahead;
 import dev.pigeonhole.store.AheadRead;
 import dev.pigeonhole.store.Cell;
@@ -14,7 +10,6 @@ import dev.pigeonhole.store.CellLimit;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.DueRead;
-import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoredMessage;
@@ -101,21 +96,7 @@ class ReadsTest {
 
   private final Fake store = new Fake();
   private final CellState cell = new CellState(CELL, 1, 0);
-  private final HandlerLine line =
-      new HandlerLine(
-          new BoundHandler(
-              new HandlerSpec(
-                  HandlerKey.of("h"), received -> {}, null, null, HandlerSpec.Options.NONE),
-              new TypeSpec(
-                  String.class, "t", List.of(), null, null, null, null, List.of(), null, List.of()),
-              List.of(new HandlerId("h", 1, 1))),
-          8,
-          100,
-          new RateLimit(null, 1, 0),
-          new Breaker(null),
-          Runnable::run,
-          () -> false,
-          (some, work) -> {});
+  private final HandlerLine line = Handlers.line(8, 100);
   private final Reads reads = reads(List.of(cell));
   private final Set<Delivery> known = new HashSet<>();
   private long now = System.nanoTime();

@@ -2,16 +2,13 @@ package dev.pigeonhole.internal.dispatch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.pigeonhole.HandlerKey;
+import dev.pigeonhole.Specs;
 import dev.pigeonhole.TransactionalHandler;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.registry.Backoff;
 import dev.pigeonhole.internal.registry.BoundHandler;
-import dev.pigeonhole.internal.registry.HandlerSpec;
 import dev.pigeonhole.internal.registry.Payloads;
-import dev.pigeonhole.internal.registry.TypeSpec;
 import dev.pigeonhole.store.Deliveries;
-import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.Outcome;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -62,23 +59,8 @@ class RunnerTest {
   }
 
   private String failureOf(@Nullable TransactionalHandler<Object> body) {
-    BoundHandler handler =
-        new BoundHandler(
-            new HandlerSpec(HandlerKey.of("h"), null, body, null, HandlerSpec.Options.NONE),
-            new TypeSpec(
-                String.class, "t", List.of(), null, null, null, null, List.of(), null, List.of()),
-            List.of(new HandlerId("h", 1, 1)));
-    HandlerLine line =
-        new HandlerLine(
-            handler,
-            1,
-            1,
-            new RateLimit(null, 1, 0),
-            new Breaker(null),
-            Runnable::run,
-            () -> false,
-            (some, work) -> {});
-    runner.run(line, List.of(Handlers.attempt(handler, 7).work));
+    BoundHandler handler = Handlers.bound(Specs.transactional("h", body));
+    runner.run(Handlers.line(handler, 1, 1), List.of(Handlers.work(7, "text")));
     settler.flushAll();
 
     assertThat(runner.running()).isEmpty();

@@ -1,29 +1,23 @@
 package dev.pigeonhole.internal.dispatch;
 
+import static dev.pigeonhole.HandlerOption.sharedCommits;
+import static dev.pigeonhole.HandlerOption.within;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.pigeonhole.HandlerKey;
+import dev.pigeonhole.Specs;
 import dev.pigeonhole.TransactionalHandler;
 import dev.pigeonhole.internal.registry.Backoff;
 import dev.pigeonhole.internal.registry.BoundHandler;
-import dev.pigeonhole.internal.registry.HandlerSpec;
-import dev.pigeonhole.internal.registry.Hashes;
 import dev.pigeonhole.internal.registry.Payloads;
-import dev.pigeonhole.internal.registry.TypeSpec;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
-import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.Settlement;
-import dev.pigeonhole.store.StoredMessage;
 import dev.pigeonhole.store.Transactions;
 import java.lang.reflect.Proxy;
-import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.time.Duration;
-import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
@@ -38,8 +32,6 @@ import org.junit.jupiter.api.Test;
 
 /** Handlers that do not return, with a store that is only pretended. */
 class TransactionalRunnerTest {
-  private static final String TEXT = "text/plain;charset=utf-8";
-
   private final ExecutorService workers = Executors.newCachedThreadPool();
   private final ScheduledThreadPoolExecutor timer = new ScheduledThreadPoolExecutor(1);
   private final CountDownLatch end = new CountDownLatch(1);
@@ -101,17 +93,9 @@ class TransactionalRunnerTest {
   private HandlerLine line(
       TransactionalHandler<Object> handler, int slots, int shared, Breaker breaker) {
     BoundHandler bound =
-        new BoundHandler(
-            new HandlerSpec(
-                HandlerKey.of("h"),
-                null,
-                handler,
-                null,
-                new HandlerSpec.Options(
-                    null, Duration.ofMillis(50), null, shared, false, null, null, null)),
-            new TypeSpec(
-                String.class, "t", List.of(), null, null, null, null, List.of(), null, List.of()),
-            List.of(new HandlerId("h", 1, 1)));
+        Handlers.bound(
+            Specs.transactional(
+                "h", handler, within(Duration.ofMillis(50)), sharedCommits(shared)));
     Transactions store =
         (deliveries, work) -> {
           for (Delivery each : deliveries) {
@@ -138,30 +122,6 @@ class TransactionalRunnerTest {
         bound, slots, 100, new RateLimit(null, 1, 0), breaker, workers, () -> false, runner::run);
   }
 
-  private static Work work(long seq, String text) {
-    byte[] content = text.getBytes(StandardCharsets.UTF_8);
-    return new Work(
-        Rows.row(seq),
-        new StoredMessage(
-            seq,
-            "s",
-            "m" + seq,
-            "t",
-            "c",
-            "local",
-            null,
-            content,
-            TEXT,
-            new byte[0],
-            Hashes.content(TEXT, content),
-            null,
-            Instant.EPOCH,
-            Map.of()),
-        null,
-        1,
-        0);
-  }
-
   private void hang() {
     while (end.getCount() > 0) {
       try {
@@ -186,10 +146,10 @@ class TransactionalRunnerTest {
             },
             1,
             10);
-    line.enqueue(work(1, "fails"));
-    line.enqueue(work(2, "hangs"));
-    line.enqueue(work(3, "waits"));
-    line.enqueue(work(4, "waits"));
+    line.enqueue(Handlers.work(1, "fails"));
+    line.enqueue(Handlers.work(2, "hangs"));
+    line.enqueue(Handlers.work(3, "waits"));
+    line.enqueue(Handlers.work(4, "waits"));
     line.wakeWorkers();
 
     assertThat(news.poll(30, TimeUnit.SECONDS)).isEqualTo("not started 3");
@@ -208,9 +168,9 @@ class TransactionalRunnerTest {
             1,
             10,
             new Breaker(1));
-    line.enqueue(work(1, "first"));
-    line.enqueue(work(2, "second"));
-    line.enqueue(work(3, "third"));
+    line.enqueue(Handlers.work(1, "first"));
+    line.enqueue(Handlers.work(2, "second"));
+    line.enqueue(Handlers.work(3, "third"));
     line.wakeWorkers();
 
     assertThat(news.poll(30, TimeUnit.SECONDS)).isEqualTo("not started 2");
@@ -229,8 +189,8 @@ class TransactionalRunnerTest {
             },
             1,
             1);
-    line.enqueue(work(1, "first"));
-    line.enqueue(work(2, "second"));
+    line.enqueue(Handlers.work(1, "first"));
+    line.enqueue(Handlers.work(2, "second"));
     line.wakeWorkers();
     assertThat(began.poll(30, TimeUnit.SECONDS)).isEqualTo("first");
     while (!settlerHasNews()) {

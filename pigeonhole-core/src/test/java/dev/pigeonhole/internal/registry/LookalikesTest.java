@@ -2,38 +2,22 @@ package dev.pigeonhole.internal.registry;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.pigeonhole.OnConflict;
-import dev.pigeonhole.OnMissingId;
-import dev.pigeonhole.Unhandled;
-import java.util.List;
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.Specs;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class LookalikesTest {
   private static final ChannelSpec ORDERS =
-      new ChannelSpec(
-          "orders",
-          false,
-          false,
-          OnConflict.KEEP,
-          Unhandled.KEEP,
-          OnMissingId.REJECT,
-          List.of(type("OrderPlaced"), type("shipped", "goods.sent"), type("A")));
-
-  private static TypeSpec type(String name, String... formerNames) {
-    return new TypeSpec(
-        String.class,
-        name,
-        List.of(formerNames),
-        null,
-        null,
-        null,
-        null,
-        List.of(),
-        null,
-        List.of());
-  }
+      Specs.channel(
+          Channel.named("orders")
+              .on(String.class)
+              .named("OrderPlaced")
+              .on(String.class)
+              .named("shipped", "goods.sent")
+              .on(String.class)
+              .named("A"));
 
   @ParameterizedTest
   @ValueSource(

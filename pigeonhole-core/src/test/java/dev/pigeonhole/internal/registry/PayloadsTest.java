@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.Specs;
 import dev.pigeonhole.codec.PayloadCodec;
 import java.io.IOException;
 import java.math.BigDecimal;
@@ -28,7 +29,7 @@ import org.junit.jupiter.api.Test;
 
 class PayloadsTest {
   private static TypeSpec type(Class<?> type) {
-    return new TypeSpec(type, "t", List.of(), null, null, null, null, List.of(), null, List.of());
+    return Specs.type(type, "t");
   }
 
   record Simple(String name, int count, @Nullable Long seen) {}

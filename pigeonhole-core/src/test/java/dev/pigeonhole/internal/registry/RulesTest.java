@@ -1,14 +1,22 @@
 package dev.pigeonhole.internal.registry;
 
+import static dev.pigeonhole.HandlerOption.atMost;
+import static dev.pigeonhole.HandlerOption.pausingAfter;
+import static dev.pigeonhole.HandlerOption.perSecond;
+import static dev.pigeonhole.HandlerOption.retrying;
+import static dev.pigeonhole.HandlerOption.sharedCommits;
+import static dev.pigeonhole.HandlerOption.within;
+import static dev.pigeonhole.Specs.type;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.pigeonhole.Channel;
 import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.HandlerKey;
-import dev.pigeonhole.OnConflict;
-import dev.pigeonhole.OnMissingId;
+import dev.pigeonhole.HandlerOption;
 import dev.pigeonhole.OnMissingKey;
-import dev.pigeonhole.Unhandled;
+import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.Specs;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -22,42 +30,20 @@ class RulesTest {
 
   record Payment() {}
 
-  private static HandlerSpec handler(HandlerKey key) {
-    return new HandlerSpec(key, received -> {}, null, null, HandlerSpec.Options.NONE);
+  private static HandlerSpec handler(HandlerKey key, HandlerOption... options) {
+    return Specs.plain(key, received -> {}, options);
   }
 
   private static HandlerSpec handler(String key, String... former) {
     return handler(HandlerKey.of(key).formerly(former));
   }
 
-  private static HandlerSpec options(
-      @Nullable Backoff retry, @Nullable Duration timeout, @Nullable Integer atMost, int shared) {
-    return new HandlerSpec(
-        HandlerKey.of("h"),
-        received -> {},
-        null,
-        null,
-        new HandlerSpec.Options(retry, timeout, atMost, shared, false, null, null, null));
-  }
-
-  private static HandlerSpec withLimits(
-      @Nullable Double perSecond, @Nullable Integer pausingAfter) {
-    return new HandlerSpec(
-        HandlerKey.of("h"),
-        received -> {},
-        null,
-        null,
-        new HandlerSpec.Options(null, null, null, 1, false, perSecond, pausingAfter, null));
+  private static HandlerSpec with(HandlerOption option) {
+    return handler(HandlerKey.of("h"), option);
   }
 
   private static HandlerSpec transactional(String key) {
-    return new HandlerSpec(
-        HandlerKey.of(key), null, (payload, tx) -> {}, null, HandlerSpec.Options.NONE);
-  }
-
-  private static TypeSpec type(Class<?> type, String name, HandlerSpec... handlers) {
-    return new TypeSpec(
-        type, name, List.of(), null, null, null, null, List.of(), null, List.of(handlers));
+    return Specs.transactional(key, (payload, tx) -> {});
   }
 
   private static ChannelSpec channel(String name, HandlerSpec... handlers) {
@@ -65,19 +51,11 @@ class RulesTest {
   }
 
   private static ChannelSpec channel(String name, TypeSpec... types) {
-    return new ChannelSpec(
-        name, false, false, OnConflict.KEEP, Unhandled.KEEP, OnMissingId.REJECT, List.of(types));
+    return Specs.channel(name, types);
   }
 
   private static ChannelSpec direct(String name, HandlerSpec... handlers) {
-    return new ChannelSpec(
-        name,
-        true,
-        true,
-        OnConflict.KEEP,
-        Unhandled.KEEP,
-        OnMissingId.REJECT,
-        List.of(type(Order.class, "order", handlers)));
+    return Specs.direct(name, type(Order.class, "order", handlers));
   }
 
   private static List<Problem> problems(ChannelSpec... channels) {
@@ -104,17 +82,11 @@ class RulesTest {
   @Test
   void aPolicyForMissingKeysNeedsABusinessKey() {
     TypeSpec keyless =
-        new TypeSpec(
-            Order.class,
-            "order",
-            List.of(),
-            null,
-            OnMissingKey.USE_ID,
-            null,
-            null,
-            List.of(),
-            null,
-            List.of(handler("h")));
+        type(
+            Channel.named("orders")
+                .on(Order.class)
+                .missingKey(OnMissingKey.USE_ID)
+                .handle("h", order -> {}));
 
     assertThat(only(ErrorCode.OPTION_NOT_APPLICABLE, channel("orders", keyless)))
         .contains("'orders'", Order.class.getName(), ".keyedBy(");
@@ -198,18 +170,7 @@ class RulesTest {
                 channel("orders", type(Order.class, "order", handler("a"))),
                 channel("payments", type(Payment.class, "order", handler("b")))))
         .contains(Order.class.getName(), Payment.class.getName(), "'order'");
-    TypeSpec renamed =
-        new TypeSpec(
-            Payment.class,
-            "payment",
-            List.of("order"),
-            null,
-            null,
-            null,
-            null,
-            List.of(),
-            null,
-            List.of());
+    TypeSpec renamed = type(Channel.named("orders").on(Payment.class).named("payment", "order"));
     only(ErrorCode.TYPE_NAME_TAKEN, channel("orders", type(Order.class, "order"), renamed));
     assertThat(
             problems(
@@ -266,15 +227,15 @@ class RulesTest {
     assertThat(
             only(
                 ErrorCode.TIMEOUT_INVALID,
-                channel("orders", options(null, Duration.parse(timeout), null, 1))))
+                channel("orders", with(within(Duration.parse(timeout))))))
         .contains("'h'");
   }
 
   @ParameterizedTest
   @ValueSource(ints = {0, -1, 10_001, Integer.MAX_VALUE})
   void numbersAreHeldToTheirRange(int number) {
-    only(ErrorCode.RANGE_INVALID, channel("orders", options(null, null, number, 1)));
-    assertThat(problems(channel("orders", options(null, null, null, number))))
+    only(ErrorCode.RANGE_INVALID, channel("orders", with(atMost(number))));
+    assertThat(problems(channel("orders", with(sharedCommits(number)))))
         .extracting(Problem::code)
         .contains(ErrorCode.RANGE_INVALID);
   }
@@ -282,30 +243,28 @@ class RulesTest {
   @ParameterizedTest
   @ValueSource(doubles = {0, -1, 0.0009, 1_000_001, Double.NaN, Double.POSITIVE_INFINITY})
   void aRateIsHeldToItsRange(double perSecond) {
-    only(ErrorCode.RANGE_INVALID, channel("orders", withLimits(perSecond, null)));
+    only(ErrorCode.RANGE_INVALID, channel("orders", with(perSecond(perSecond))));
   }
 
   @ParameterizedTest
   @ValueSource(ints = {0, -1, 1_000_001})
   void aNumberOfFailuresIsHeldToItsRange(int failures) {
-    only(ErrorCode.RANGE_INVALID, channel("orders", withLimits(null, failures)));
+    only(ErrorCode.RANGE_INVALID, channel("orders", with(pausingAfter(failures))));
   }
 
   @Test
   void limitsNeedAnInbox() {
-    only(ErrorCode.OPTION_NOT_APPLICABLE, direct("live", withLimits(5.0, null)));
-    only(ErrorCode.OPTION_NOT_APPLICABLE, direct("live", withLimits(null, 5)));
+    only(ErrorCode.OPTION_NOT_APPLICABLE, direct("live", with(perSecond(5))));
+    only(ErrorCode.OPTION_NOT_APPLICABLE, direct("live", with(pausingAfter(5))));
   }
 
   @Test
   void optionsThatWouldBeIgnoredAreRefused() {
-    only(ErrorCode.OPTION_NOT_APPLICABLE, channel("orders", options(null, null, null, 2)));
+    only(ErrorCode.OPTION_NOT_APPLICABLE, channel("orders", with(sharedCommits(2))));
     only(ErrorCode.OPTION_NOT_APPLICABLE, direct("live", transactional("a")));
-    only(ErrorCode.OPTION_NOT_APPLICABLE, direct("live", options(Backoff.DEFAULTS, null, null, 1)));
-    only(
-        ErrorCode.OPTION_NOT_APPLICABLE,
-        direct("live", options(null, Duration.ofSeconds(1), null, 1)));
-    only(ErrorCode.OPTION_NOT_APPLICABLE, direct("live", options(null, null, 4, 1)));
+    only(ErrorCode.OPTION_NOT_APPLICABLE, direct("live", with(retrying(RetryPolicy.defaults()))));
+    only(ErrorCode.OPTION_NOT_APPLICABLE, direct("live", with(within(Duration.ofSeconds(1)))));
+    only(ErrorCode.OPTION_NOT_APPLICABLE, direct("live", with(atMost(4))));
   }
 
   @Test

@@ -4,16 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
-import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.OnPoison;
 import dev.pigeonhole.admin.BlockedKey;
+import dev.pigeonhole.jdbc.Messages;
 import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.store.Ahead;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellLimit;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
-import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.Settlement;
@@ -35,7 +34,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class KeyGatesTest {
   private static final int PART = 3;
   private static final long HASH = 4711;
-  private static final String KEY = "k";
+  private static final String KEY = Messages.key(HASH);
 
   private Parts parts;
   private Jdbc jdbc;
@@ -61,27 +60,7 @@ class KeyGatesTest {
   }
 
   private Delivery accept(String id) {
-    parts
-        .acceptor()
-        .accept(
-            List.of(
-                new NewMessage(
-                    "test",
-                    id,
-                    "type",
-                    "channel",
-                    "local",
-                    0,
-                    HASH,
-                    KEY,
-                    new byte[0],
-                    "text/plain",
-                    new byte[0],
-                    new byte[16],
-                    OnConflict.KEEP,
-                    null,
-                    null,
-                    List.of(handler))));
+    parts.acceptor().accept(List.of(Messages.ordered(id, 0, HASH, "", handler)));
     List<Delivery> fresh = parts.deliveries().fresh(List.of(Range.after(cell, 0, 100)));
     return fresh.get(fresh.size() - 1);
   }

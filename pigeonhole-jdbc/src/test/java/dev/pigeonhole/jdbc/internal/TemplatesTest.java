@@ -2,11 +2,10 @@ package dev.pigeonhole.jdbc.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.jdbc.Messages;
 import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.HandlerId;
-import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.support.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -45,30 +44,10 @@ class TemplatesTest {
   private static void acceptBeforeAndAfterANewHandler(JdbcAcceptor acceptor, String id) {
     HandlerId old = new HandlerId("old", 1, 1);
     HandlerId added = new HandlerId("added", 2, 2);
-    acceptor.accept(List.of(message(id, List.of(old))));
-    assertThat(acceptor.accept(List.of(message(id, List.of(old, added)))))
+    acceptor.accept(List.of(Messages.plain(id, 0, "", old)));
+    assertThat(acceptor.accept(List.of(Messages.plain(id, 0, "", old, added))))
         .singleElement()
         .isInstanceOfSatisfying(
             AcceptResult.Known.class, known -> assertThat(known.added()).containsExactly(added));
-  }
-
-  private static NewMessage message(String id, List<HandlerId> handlers) {
-    return new NewMessage(
-        "test",
-        id,
-        "type",
-        "channel",
-        "local",
-        0,
-        null,
-        null,
-        new byte[0],
-        "text/plain",
-        new byte[0],
-        new byte[16],
-        OnConflict.KEEP,
-        null,
-        null,
-        handlers);
   }
 }

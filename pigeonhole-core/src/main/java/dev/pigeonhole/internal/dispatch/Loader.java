@@ -1,0 +1,153 @@
+package dev.pigeonhole.internal.dispatch;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Failure;
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.internal.registry.BoundHandler;
+import dev.pigeonhole.internal.rescue.Node;
+import dev.pigeonhole.store.Deliveries;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.StoredMessage;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes work of rows. It marks those of cells on probation, loads what a handler is given, and
+ * poisons what no handler can be given. Touched by the dispatcher's thread alone.
+ */
+final class Loader {
+  private final Deliveries store;
+  private final Endings endings;
+  private final Node node;
+  private final int maxCrashes;
+  private final HandlerLines lines;
+  private final OwnedCells cells;
+  private final OpenRows open;
+  private final Consumer<Delivery> gone;
+
+  /**
+   * @param gone is told of rows that somebody else has settled
+   */
+  Loader(
+      Deliveries store,
+      Endings endings,
+      Node node,
+      int maxCrashes,
+      HandlerLines lines,
+      OwnedCells cells,
+      OpenRows open,
+      Consumer<Delivery> gone) {
+    this.store = store;
+    this.endings = endings;
+    this.node = node;
+    this.maxCrashes = maxCrashes;
+    this.lines = lines;
+    this.cells = cells;
+    this.open = open;
+    this.gone = gone;
+  }
+
+  /**
+   * The work of these rows, as far as they can be run.
+   *
+   * @param normal the place of what comes in without a priority now
+   */
+  List<Work> load(List<Delivery> rows, long normal) {
+    return works(markIfOnProbation(rows), normal);
+  }
+
+  /** The work of a suspect, whose mark says that it runs alone; null if it is not to be run. */
+  @Nullable Work loadAlone(Delivery row, long normal) {
+    if (row.crashes() >= maxCrashes) {
+      poisonKiller(row);
+      return null;
+    }
+    for (Work work : works(List.of(row), normal)) {
+      if (!store.mark(List.of(row), node.incarnation(), true).contains(row)) {
+        return work;
+      }
+      gone.accept(row);
+    }
+    return null;
+  }
+
+  private List<Delivery> markIfOnProbation(List<Delivery> rows) {
+    List<Delivery> toMark = new ArrayList<>();
+    Map<CellState, Integer> marks = new HashMap<>();
+    for (Delivery row : rows) {
+      CellState cell = cells.get(row.cell());
+      if (cell != null && marks.getOrDefault(cell, 0) < cell.probation) {
+        toMark.add(row);
+        marks.merge(cell, 1, Integer::sum);
+      }
+    }
+    if (toMark.isEmpty()) {
+      return rows;
+    }
+    Set<Delivery> settled = store.mark(toMark, node.incarnation(), false);
+    marks.forEach(cells::marked); // only now: a mark that failed is owed again
+    if (settled.isEmpty()) {
+      return rows;
+    }
+    settled.forEach(gone);
+    return rows.stream().filter(row -> !settled.contains(row)).toList();
+  }
+
+  private List<Work> works(List<Delivery> rows, long normal) {
+    Set<Long> seqs = new HashSet<>();
+    List<Delivery> retried = new ArrayList<>();
+    for (Delivery row : rows) {
+      seqs.add(row.seq());
+      if (row.failures() > 0) {
+        retried.add(row);
+      }
+    }
+    Map<Long, StoredMessage> messages = store.load(seqs);
+    Map<Delivery, Failure> failures = retried.isEmpty() ? Map.of() : store.lastFailures(retried);
+    List<Work> works = new ArrayList<>(rows.size());
+    for (Delivery row : rows) {
+      StoredMessage message = messages.get(row.seq());
+      CellState cell = cells.get(row.cell());
+      if (message == null) {
+        poison(
+            row,
+            nameless(row),
+            ErrorCode.PAYLOAD_MISSING_MESSAGE,
+            "The message of this delivery is gone.");
+      } else {
+        long token = cell == null ? 0 : cell.token;
+        long place = Priority.place(row, message, normal);
+        StoredMessage own = message.as(row.cell().handler());
+        works.add(new Work(row, own, failures.get(row), token, place));
+      }
+    }
+    return works;
+  }
+
+  private void poisonKiller(Delivery row) {
+    BoundHandler handler = lines.of(row.cell()).handler;
+    StoredMessage message = store.load(List.of(row.seq())).get(row.seq());
+    poison(
+        row,
+        message == null ? nameless(row) : new MessageRef(message.source(), message.id()),
+        ErrorCode.HANDLER_CRASHED,
+        "Handler '%s' ended its process %d times while it ran alone with this message."
+            .formatted(handler.keyOf(row.keyId()), row.crashes()));
+  }
+
+  private void poison(Delivery row, MessageRef message, ErrorCode code, String text) {
+    open.hand(row);
+    endings.hopeless(row, lines.of(row.cell()).handler, message, code, text);
+  }
+
+  /** Stands for a message that is gone. */
+  private static MessageRef nameless(Delivery row) {
+    return new MessageRef("", "#" + row.seq());
+  }
+}
