@@ -182,15 +182,20 @@ final class KeyGates {
     }
   }
 
-  private static void close(Session session, String row, Key key, int keyId, long seq)
+  /** Closes a key that is open, and holds the row of one that is closed. */
+  private void close(Session session, String row, Key key, int keyId, long seq)
       throws SQLException {
-    session.insertIfAbsent(
-        CLOSE,
-        "handler, key_hash",
-        row,
-        List.of(key),
-        (params, each) ->
-            params.add(each.handler()).add(each.keyHash()).add(keyId).add(seq).add(seq));
+    // An insert that finds a row need not hold it: whoever ends a release may take it away before
+    // we look. Then the key is open, and to be closed again.
+    do {
+      session.insertIfAbsent(
+          CLOSE,
+          "handler, key_hash",
+          row,
+          List.of(key),
+          (params, each) ->
+              params.add(each.handler()).add(each.keyHash()).add(keyId).add(seq).add(seq));
+    } while (lockClosed(session, key).isEmpty());
   }
 
   static Key key(Delivery delivery) {

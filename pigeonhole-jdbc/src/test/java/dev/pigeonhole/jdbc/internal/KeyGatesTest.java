@@ -18,8 +18,10 @@ import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoreSettings;
+import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.TestDatabase;
 import java.sql.Connection;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -217,6 +219,56 @@ class KeyGatesTest {
     assertThat(release()).isTrue();
     parts.maintenance().finishReleases();
     assertThat(due()).hasSize(7);
+  }
+
+  /**
+   * Whoever poisons a head finds the key closed, as one that is being released, and waits for the
+   * node that takes the last step, which opens it.
+   */
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void aHeadThatIsPoisonedDuringTheLastStepOfAReleaseClosesTheKeyAgain(TestDatabase database)
+      throws Exception {
+    open(database);
+    List<Delivery> rows = waiting(OnPoison.HOLD_SEQUENCE, 3);
+    assertThat(release()).isTrue();
+    Delivery first = parts.deliveries().due(List.of(new CellLimit(cell, 100))).rows().get(0);
+    assertThat(first.seq()).isEqualTo(rows.get(0).seq());
+
+    CompletableFuture<?> poisoning =
+        jdbc.once(
+            Session.LockWait.NORMAL,
+            session -> {
+              assertThat(gates.holdWhatIsInTheWay(session, key, Long.MAX_VALUE)).isTrue();
+              CompletableFuture<?> other =
+                  CompletableFuture.runAsync(() -> settle(first, poisoned(OnPoison.HOLD_SEQUENCE)));
+              awaitSomebodyWaiting(database);
+              assertThat(gates.step(session)).isTrue();
+              return other;
+            });
+    poisoning.join();
+
+    assertThat(step()).as("nobody releases it any more").isFalse();
+    assertThat(parts.admin().blockedKeys(10)).extracting(BlockedKey::held).containsExactly(true);
+    assertThat(blocked(rows.get(1))).isTrue();
+    assertThat(release()).isTrue();
+    assertThat(blocked(rows.get(1))).isFalse();
+  }
+
+  private static void awaitSomebodyWaiting(TestDatabase database) {
+    String waiting =
+        switch (database.kind()) {
+          case POSTGRES ->
+              """
+              SELECT count(*) FROM pg_stat_activity
+              WHERE datname = current_database() AND wait_event_type = 'Lock'
+              """;
+          case MARIADB ->
+              "SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
+          case H2 ->
+              "SELECT count(*) FROM information_schema.sessions WHERE blocker_id IS NOT NULL";
+        };
+    Eventually.until("somebody to wait", Duration.ofSeconds(20), () -> database.count(waiting) > 0);
   }
 
   @ParameterizedTest
