@@ -18,6 +18,7 @@ import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoreSettings;
+import dev.pigeonhole.store.Transactions;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.TestDatabase;
 import java.sql.Connection;
@@ -25,7 +26,10 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -282,6 +286,44 @@ class KeyGatesTest {
 
     assertThat(due()).isEqualTo(seqs(rows));
     assertThat(parts.admin().blockedKeys(10)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void aReleaseDoesNotWaitForAnAttemptThatRunsInTheKey(TestDatabase database) throws Exception {
+    open(database);
+    List<Delivery> rows = waiting(OnPoison.HOLD_SEQUENCE, 4);
+    assertThat(parts.admin().retry("test", "head", handler.family(), "ada", "x")).isTrue();
+    List<Delivery> head = parts.deliveries().due(List.of(new CellLimit(cell, 100))).rows();
+    assertThat(head).hasSize(1);
+    CountDownLatch goOn = new CountDownLatch(1);
+    CountDownLatch inside = new CountDownLatch(1);
+    CompletableFuture<?> unit =
+        CompletableFuture.supplyAsync(
+            () -> {
+              try {
+                return parts
+                    .transactions()
+                    .run(
+                        head,
+                        (row, connection) -> {
+                          inside.countDown();
+                          goOn.await();
+                        });
+              } catch (Transactions.WorkFailedException e) {
+                throw new AssertionError(e);
+              }
+            });
+    try {
+      assertThat(inside.await(30, TimeUnit.SECONDS)).isTrue();
+      assertThat(parts.admin().releaseKey(handler.family(), handler.keyId(), KEY, HASH, "ada", "x"))
+          .isTrue();
+      assertThat(due()).containsAll(seqs(rows));
+      assertThat(unit.isDone()).isFalse();
+    } finally {
+      goOn.countDown();
+    }
+    assertThat(unit.get(30, TimeUnit.SECONDS)).isEqualTo(Set.copyOf(head));
   }
 
   /** Nodes go on with one release while rows come in behind it; each of them finds its way out. */
