@@ -34,9 +34,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Everybody at once on a few identities: acceptors of two versions, a zombie and an owner who
- * settle the same rows, units of work, an operator, and retention. Afterwards nothing may have been
- * created twice for one life of a message, no effect may have happened twice, and nothing may hang
- * in the air.
+ * settle the same rows, units of work, operators who revive, end, replay and purge one or many, and
+ * retention. Afterwards nothing may have been created twice, no effect may have happened twice in
+ * one life of a delivery, and nothing may hang in the air.
  */
 class GateStressTest {
   private static final boolean SMALL =
@@ -46,13 +46,14 @@ class GateStressTest {
 
   private final AtomicLong stored = new AtomicLong();
   private final AtomicLong repeats = new AtomicLong();
+  private final AtomicLong differing = new AtomicLong();
   private final AtomicLong pruned = new AtomicLong();
   private final AtomicLong transientErrors = new AtomicLong();
 
   /** (seq, handler) → how often somebody was told that it had been created. */
   private final Map<List<Long>, AtomicInteger> created = new ConcurrentHashMap<>();
 
-  /** (seq, handler) → how often somebody was told that it had completed it. */
+  /** (seq, handler, life) → how often somebody was told that it had completed it. */
   private final Map<List<Long>, AtomicInteger> completed = new ConcurrentHashMap<>();
 
   @ParameterizedTest
@@ -60,7 +61,8 @@ class GateStressTest {
   void b70_clm25_my03_d167_nothingIsCreatedTwiceDoneTwiceOrOrphaned(TestDatabase database)
       throws Exception {
     Rig rig = Rig.on(database);
-    database.execute("CREATE TABLE effect (seq bigint, handler int)");
+    StressedOperator operator = new StressedOperator(rig, IDS);
+    database.execute("CREATE TABLE effect (seq bigint, handler int, life int)");
     ExecutorService pool = Executors.newCachedThreadPool();
     long end = System.nanoTime() + TIME.toNanos();
     List<Future<?>> actors = new ArrayList<>();
@@ -74,7 +76,12 @@ class GateStressTest {
       actors.add(pool.submit(() -> loop(end, settle(rig, new Random(seed)))));
       actors.add(pool.submit(() -> loop(end, unit(rig, new Random(seed + 10)))));
     }
-    actors.add(pool.submit(() -> loop(end, operate(rig))));
+    actors.add(pool.submit(() -> loop(end, operate(operator, new Random(30)))));
+    actors.add(pool.submit(() -> loop(end, replay(operator, new Random(31)))));
+    for (int i = 0; i < 2; i++) {
+      int seed = 40 + i;
+      actors.add(pool.submit(() -> loop(end, changeMany(operator, new Random(seed)))));
+    }
     actors.add(pool.submit(() -> loop(end, prune(rig, new Random(99)))));
     for (Future<?> actor : actors) {
       actor.get(TIME.toSeconds() + 60, TimeUnit.SECONDS);
@@ -85,10 +92,12 @@ class GateStressTest {
     assertThat(completed).as("completed twice").allSatisfy((key, n) -> assertThat(n).hasValue(1));
     assertThat(
             database.count(
-                "SELECT count(*) FROM (SELECT seq, handler FROM effect GROUP BY seq, handler HAVING count(*) > 1) x"))
+                "SELECT count(*) FROM (SELECT seq, handler, life FROM effect GROUP BY seq, handler, life HAVING count(*) > 1) x"))
         .as("effects twice")
         .isZero();
-    for (String table : List.of("delivery", "later", "poison", "receipt")) {
+    for (String table :
+        List.of(
+            "delivery", "later", "poison", "receipt", "failure", "edit", "unhandled", "conflict")) {
       assertThat(
               database.count(
                   "SELECT count(*) FROM %s t WHERE NOT EXISTS (SELECT 1 FROM %s m WHERE m.seq = t.seq)"
@@ -111,6 +120,13 @@ class GateStressTest {
     assertThat(stored.get()).isGreaterThan(10);
     assertThat(repeats.get()).isGreaterThan(100);
     assertThat(pruned.get()).isGreaterThan(10);
+    assertThat(differing.get()).isGreaterThan(10);
+    assertThat(operator.replayed.get()).as("replayed").isGreaterThan(10);
+    assertThat(operator.edited.get()).as("edited").isPositive();
+    assertThat(operator.dismissed.get()).as("dismissed").isPositive();
+    assertThat(operator.changed)
+        .as("changed in steps")
+        .allSatisfy((action, n) -> assertThat(n.get()).as(action.name()).isPositive());
   }
 
   private void loop(long end, Callable<?> step) {
@@ -131,11 +147,17 @@ class GateStressTest {
   }
 
   private Callable<?> accept(Rig rig, boolean newVersion, Random random) {
-    HandlerId[] handlers = newVersion ? new HandlerId[] {rig.a, rig.b} : new HandlerId[] {rig.a};
+    HandlerId[] registered = newVersion ? new HandlerId[] {rig.a, rig.b} : new HandlerId[] {rig.a};
     return () -> {
+      // Now and then nobody is there who wants it, or it is not the same as before.
+      HandlerId[] handlers = random.nextInt(20) == 0 ? new HandlerId[0] : registered;
       List<NewMessage> batch = new ArrayList<>();
       for (int i = random.nextInt(6); i >= 0; i--) {
-        batch.add(rig.message("m-" + random.nextInt(IDS), handlers));
+        String id = "m-" + random.nextInt(IDS);
+        batch.add(
+            random.nextInt(50) == 0
+                ? Rig.message(id, null, "other content", handlers)
+                : rig.message(id, handlers));
       }
       List<AcceptResult> results = rig.store.acceptor().accept(batch);
       for (AcceptResult each : results) {
@@ -147,6 +169,8 @@ class GateStressTest {
         } else if (each instanceof AcceptResult.Known known) {
           repeats.incrementAndGet();
           known.added().forEach(handler -> created(known.seq(), handler));
+        } else if (each instanceof AcceptResult.Differs) {
+          differing.incrementAndGet();
         } else {
           throw new AssertionError(each);
         }
@@ -195,8 +219,14 @@ class GateStressTest {
   private void completed(Delivery delivery) {
     completed
         .computeIfAbsent(
-            List.of(delivery.seq(), (long) delivery.cell().handler()), key -> new AtomicInteger())
+            List.of(delivery.seq(), (long) delivery.cell().handler(), (long) life(delivery)),
+            key -> new AtomicInteger())
         .incrementAndGet();
+  }
+
+  /** A replay begins another life, whose versions lie above all of the one before. */
+  private static int life(Delivery delivery) {
+    return delivery.version() >> 20;
   }
 
   private Callable<?> unit(Rig rig, Random random) {
@@ -210,9 +240,10 @@ class GateStressTest {
                 rows,
                 (row, connection) -> {
                   try (PreparedStatement insert =
-                      connection.prepareStatement("INSERT INTO effect VALUES (?, ?)")) {
+                      connection.prepareStatement("INSERT INTO effect VALUES (?, ?, ?)")) {
                     insert.setLong(1, row.seq());
                     insert.setInt(2, row.cell().handler());
+                    insert.setInt(3, life(row));
                     insert.executeUpdate();
                   }
                   if (random.nextInt(20) == 0) {
@@ -227,21 +258,24 @@ class GateStressTest {
     };
   }
 
-  private static Callable<?> operate(Rig rig) {
+  private static Callable<?> operate(StressedOperator operator, Random random) {
     return () -> {
-      rig.store
-          .admin()
-          .poisoned(null, 3)
-          .forEach(
-              view ->
-                  rig.store
-                      .admin()
-                      .retry(
-                          view.message().source(),
-                          view.message().id(),
-                          view.handler().equals("a") ? rig.a.family() : rig.b.family(),
-                          "ada",
-                          "again"));
+      operator.dealWithPoison(random);
+      operator.dismissConflicts();
+      return null;
+    };
+  }
+
+  private static Callable<?> replay(StressedOperator operator, Random random) {
+    return () -> {
+      operator.replay(random);
+      return null;
+    };
+  }
+
+  private static Callable<?> changeMany(StressedOperator operator, Random random) {
+    return () -> {
+      operator.changeMany(random);
       return null;
     };
   }

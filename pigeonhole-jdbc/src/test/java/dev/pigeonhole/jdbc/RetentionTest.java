@@ -172,4 +172,21 @@ class RetentionTest {
     inbox.drain();
     assertThat(messages(database)).isZero();
   }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void aClockThatWasAheadOnceDoesNotKeepWhatIsOld(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    Inbox inbox = inbox(database);
+    Instant start = now.get();
+    now.set(start.plus(Duration.ofDays(365)));
+    inbox.drain(); // forgets nothing, and notes when
+    now.set(start);
+    inbox.accept("c", Message.of("m", "x"));
+    inbox.drain();
+
+    now.set(start.plus(Duration.ofDays(1)).plus(Duration.ofHours(2)));
+    inbox.drain();
+    assertThat(messages(database)).isZero();
+  }
 }

@@ -83,6 +83,24 @@ abstract class KeyContract extends StoreFixture {
     assertThat(state("after")).isEqualTo(DeliveryState.PENDING);
   }
 
+  @Test
+  void aRowBeforeTheHeadGoesOnThoughOneBehindItIsToldToWaitAtOnce() {
+    Delivery first = failed(ordered("first", "k"), a, 1); // has failed once, so it is late
+    Delivery head = ordered("head", "k");
+    Delivery third = ordered("third", "k");
+    settle(head, poisoned());
+
+    assertThat(
+            store
+                .deliveries()
+                .settle(
+                    List.of(new Settlement(first, blocked()), new Settlement(third, blocked()))))
+        .isEmpty();
+
+    assertThat(state("first")).isEqualTo(DeliveryState.PENDING);
+    assertThat(state("third")).isEqualTo(DeliveryState.BLOCKED);
+  }
+
   // Holding
 
   @Test

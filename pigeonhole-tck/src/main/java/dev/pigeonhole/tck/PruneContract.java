@@ -211,6 +211,51 @@ abstract class PruneContract extends StoreFixture {
   }
 
   @Test
+  void aWalkEndsBehindAStepThatFoundOnlyYoungOnes() {
+    settle(delivered("old", a), completed());
+    clock.advance(Duration.ofHours(1));
+    for (int i = 0; i < 5; i++) {
+      settle(delivered("young" + i, a), completed());
+    }
+    Judge judge = deleting();
+    judge.youngest = Duration.ofMinutes(30);
+
+    assertThat(store.maintenance().prune(judge, 2)).isEqualTo(new Pruning.Step(1, 0, true));
+    assertThat(store.maintenance().prune(judge, 2)).isEqualTo(new Pruning.Step(0, 0, false));
+  }
+
+  @Test
+  void aRoundByAClockThatWasAheadDoesNotHoldUpTheNext() {
+    Judge judge = deleting();
+    judge.betweenRounds = Duration.ofMinutes(1);
+    ahead = Duration.ofDays(365);
+    prune(judge);
+    ahead = Duration.ZERO;
+    settle(delivered("m", a), completed());
+
+    assertThat(prune(judge).deleted()).isEqualTo(1);
+  }
+
+  @Test
+  void messagesThatAClockHasDatedAheadAreWalkedOver() {
+    ahead = Duration.ofDays(365);
+    settle(delivered("ahead-0", a), completed());
+    settle(delivered("ahead-1", a), completed());
+    settle(delivered("ahead-2", a), completed());
+    ahead = Duration.ZERO;
+    settle(delivered("old-0", a), completed());
+    settle(delivered("old-1", a), completed());
+    clock.advance(Duration.ofHours(1));
+    Judge judge = deleting();
+    judge.youngest = Duration.ofMinutes(30);
+
+    assertThat(store.maintenance().prune(judge, 2)).isEqualTo(new Pruning.Step(0, 0, true));
+    assertThat(store.maintenance().prune(judge, 2)).isEqualTo(new Pruning.Step(1, 0, true));
+    assertThat(store.maintenance().prune(judge, 2)).isEqualTo(new Pruning.Step(1, 0, false));
+    assertThat(store.admin().messages()).isEqualTo(3);
+  }
+
+  @Test
   void anArchiveThatFailsKeepsEverything() {
     settle(delivered("m", a), completed());
     Pruning failing =

@@ -35,6 +35,10 @@ abstract class StoreFixture {
 
   final InboxStoreContract contract;
   final TestClock clock = new TestClock();
+
+  /** How much too fast the store's clock goes; somebody may set it right. */
+  volatile Duration ahead = Duration.ZERO;
+
   InboxStore store;
 
   StoreFixture(InboxStoreContract contract) {
@@ -43,7 +47,7 @@ abstract class StoreFixture {
 
   @BeforeEach
   void openAnEmptyStore() {
-    store = contract.store(clock);
+    store = contract.store(() -> clock.now().plus(ahead));
     store.maintenance().open(contract.settings());
   }
 

@@ -27,6 +27,7 @@ final class MemoryPruning {
     Instant last = prunedAt;
     if (prunedTo == 0
         && last != null
+        && !last.isAfter(now)
         && Duration.between(last, now).compareTo(pruning.betweenRounds()) < 0) {
       return new Pruning.Step(0, 0, false);
     }
@@ -53,7 +54,8 @@ final class MemoryPruning {
     CrashPoints.reach("prune.before-commit");
     dropped.forEach(MessageRow::dropContent);
     deleted.forEach(this::delete);
-    boolean more = next.size() == limit && old.size() == limit;
+    boolean young = old.isEmpty() && next.stream().anyMatch(row -> !row.receivedAt().isAfter(now));
+    boolean more = next.size() == limit && !young;
     prunedTo = more ? next.get(next.size() - 1).seq() : 0;
     prunedAt = now;
     return new Pruning.Step(deleted.size(), dropped.size(), more);

@@ -162,6 +162,7 @@ final class JdbcPruning {
     Instant last = position.at();
     if (position.seq() == 0
         && last != null
+        && !last.isAfter(position.now()) // by a clock that was ahead, and would stop us until then
         && Duration.between(last, position.now()).compareTo(pruning.betweenRounds()) < 0) {
       return new Pruning.Step(0, 0, false);
     }
@@ -178,8 +179,11 @@ final class JdbcPruning {
         old.add(each.seq());
       }
     }
-    // Numbers follow the time of receipt, roughly: behind the first young one nearly all are young.
-    boolean more = next.size() == limit && old.size() == limit;
+    // Numbers follow the time of receipt, roughly: behind a step full of young ones nearly all are
+    // young. What a clock that was ahead has dated tells nothing.
+    boolean young =
+        old.isEmpty() && next.stream().anyMatch(each -> !each.receivedAt().isAfter(position.now()));
+    boolean more = next.size() == limit && !young;
     Judgement judgement = new Judgement();
     if (!old.isEmpty()) {
       judge(session, pruning, old, position.now(), judgement);

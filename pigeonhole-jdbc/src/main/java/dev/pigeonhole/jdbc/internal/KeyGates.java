@@ -104,18 +104,18 @@ final class KeyGates {
       """;
 
   // Index: later_key.
-  private static final String LAST_OF_PART =
+  private static final String NEXT_OF_PART =
       """
       SELECT seq FROM {later}
       WHERE handler = ? AND key_hash = ? AND seq > ? AND seq <= ? AND due_at IS NULL
-      ORDER BY seq LIMIT 1 OFFSET %d
+      ORDER BY seq LIMIT ?
       """;
 
-  // Index: later_key.
+  // Index: later_pk. By number: on the way along the key it would wait for rows that do not wait,
+  // and somebody may be at work on one of them.
   private static final String LET_GO =
       """
-      UPDATE {later} SET due_at = {now}
-      WHERE handler = ? AND key_hash = ? AND seq > ? AND seq <= ? AND due_at IS NULL
+      UPDATE {later} SET due_at = {now} WHERE seq IN (:seqs) AND handler = ? AND due_at IS NULL
       """;
 
   // Index: closed_key_releasing.
@@ -123,7 +123,7 @@ final class KeyGates {
       "SELECT handler, key_hash FROM {closed_key} WHERE releasing = TRUE LIMIT 1";
 
   private final Statements statements;
-  private final String lastOfPart;
+  private final int part;
 
   KeyGates(Statements statements) {
     this(statements, PART);
@@ -132,7 +132,7 @@ final class KeyGates {
   /** With smaller parts, for tests. */
   KeyGates(Statements statements, int part) {
     this.statements = statements;
-    this.lastOfPart = LAST_OF_PART.formatted(part - 1);
+    this.part = part;
   }
 
   /** A key of one handler family. */
@@ -182,15 +182,20 @@ final class KeyGates {
     }
   }
 
-  private static void close(Session session, String row, Key key, int keyId, long seq)
+  /** Closes a key that is open, and holds the row of one that is closed. */
+  private void close(Session session, String row, Key key, int keyId, long seq)
       throws SQLException {
-    session.insertIfAbsent(
-        CLOSE,
-        "handler, key_hash",
-        row,
-        List.of(key),
-        (params, each) ->
-            params.add(each.handler()).add(each.keyHash()).add(keyId).add(seq).add(seq));
+    // An insert that finds a row need not hold it: whoever ends a release may take it away before
+    // we look. Then the key is open, and to be closed again.
+    do {
+      session.insertIfAbsent(
+          CLOSE,
+          "handler, key_hash",
+          row,
+          List.of(key),
+          (params, each) ->
+              params.add(each.handler()).add(each.keyHash()).add(keyId).add(seq).add(seq));
+    } while (lockClosed(session, key).isEmpty());
   }
 
   static Key key(Delivery delivery) {
@@ -245,20 +250,18 @@ final class KeyGates {
   /** Answers the last of a full part, behind which there may be more, or null. */
   private @Nullable Long letPartGo(Session session, Key key, long after, long upTo)
       throws SQLException {
-    Long last =
-        statements
-            .guarded(
-                session,
-                lastOfPart,
-                params -> params.add(key.handler()).add(key.keyHash()).add(after).add(upTo),
-                row -> row.getLong(1))
-            .stream()
-            .findFirst()
-            .orElse(null);
-    long end = last == null ? upTo : last;
-    session.update(
-        LET_GO, params -> params.add(key.handler()).add(key.keyHash()).add(after).add(end));
-    return last;
+    List<Long> waiting =
+        statements.guarded(
+            session,
+            NEXT_OF_PART,
+            params -> params.add(key.handler()).add(key.keyHash()).add(after).add(upTo).add(part),
+            row -> row.getLong(1));
+    if (!waiting.isEmpty()) {
+      session.update(
+          session.sql(LET_GO).replace(":seqs", Lists.numbers(waiting)),
+          params -> params.add(key.handler()));
+    }
+    return waiting.size() < part ? null : waiting.get(part - 1);
   }
 
   /** Takes away whatever is in the way of anybody in the key; false if there is nothing to do. */

@@ -30,6 +30,12 @@ final class Settling {
   private static final int SLOTS = 10;
   private static final Duration LONGEST_DELAY = Duration.ofDays(36_500);
 
+  /** Key by key, so that two settlers wait for each other; in a key the lowest number first. */
+  private static final Comparator<Delivery> BY_KEY =
+      Comparator.comparing((Delivery each) -> KeyGates.key(each).handler())
+          .thenComparing(each -> KeyGates.key(each).keyHash())
+          .thenComparing(Delivery::seq);
+
   // Index: failure_pk.
   private static final String LAST_NUMBERS =
       """
@@ -148,7 +154,7 @@ final class Settling {
         outcomes.entrySet().stream()
             .filter(each -> each.getValue() instanceof Outcome.Blocked)
             .map(Map.Entry::getKey)
-            .sorted(Named.ORDER)
+            .sorted(BY_KEY)
             .toList();
     Set<KeyGates.Key> headed = new LinkedHashSet<>();
     for (Delivery each : candidates) {
@@ -156,7 +162,7 @@ final class Settling {
         blocked.add(each);
         continue;
       }
-      // In ascending order: what is in the way of an earlier row of the key is in that of this one.
+      // What is in the way of an earlier row of the key, fresh or late, is in that of this one.
       KeyGates.Key key = KeyGates.key(each);
       if (headed.contains(key) || gates.holdWhatIsInTheWay(session, key, each.seq())) {
         headed.add(key);

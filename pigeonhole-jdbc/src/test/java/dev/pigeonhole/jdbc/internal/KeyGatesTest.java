@@ -17,12 +17,18 @@ import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoreSettings;
+import dev.pigeonhole.store.Transactions;
+import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.TestDatabase;
 import java.sql.Connection;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -198,6 +204,56 @@ class KeyGatesTest {
     assertThat(due()).hasSize(7);
   }
 
+  /**
+   * Whoever poisons a head finds the key closed, as one that is being released, and waits for the
+   * node that takes the last step, which opens it.
+   */
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void aHeadThatIsPoisonedDuringTheLastStepOfAReleaseClosesTheKeyAgain(TestDatabase database)
+      throws Exception {
+    open(database);
+    List<Delivery> rows = waiting(OnPoison.HOLD_SEQUENCE, 3);
+    assertThat(release()).isTrue();
+    Delivery first = parts.deliveries().due(List.of(new CellLimit(cell, 100))).rows().get(0);
+    assertThat(first.seq()).isEqualTo(rows.get(0).seq());
+
+    CompletableFuture<?> poisoning =
+        jdbc.once(
+            Session.LockWait.NORMAL,
+            session -> {
+              assertThat(gates.holdWhatIsInTheWay(session, key, Long.MAX_VALUE)).isTrue();
+              CompletableFuture<?> other =
+                  CompletableFuture.runAsync(() -> settle(first, poisoned(OnPoison.HOLD_SEQUENCE)));
+              awaitSomebodyWaiting(database);
+              assertThat(gates.step(session)).isTrue();
+              return other;
+            });
+    poisoning.join();
+
+    assertThat(step()).as("nobody releases it any more").isFalse();
+    assertThat(parts.admin().blockedKeys(10)).extracting(BlockedKey::held).containsExactly(true);
+    assertThat(blocked(rows.get(1))).isTrue();
+    assertThat(release()).isTrue();
+    assertThat(blocked(rows.get(1))).isFalse();
+  }
+
+  private static void awaitSomebodyWaiting(TestDatabase database) {
+    String waiting =
+        switch (database.kind()) {
+          case POSTGRES ->
+              """
+              SELECT count(*) FROM pg_stat_activity
+              WHERE datname = current_database() AND wait_event_type = 'Lock'
+              """;
+          case MARIADB ->
+              "SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
+          case H2 ->
+              "SELECT count(*) FROM information_schema.sessions WHERE blocker_id IS NOT NULL";
+        };
+    Eventually.until("somebody to wait", Duration.ofSeconds(20), () -> database.count(waiting) > 0);
+  }
+
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
   void whoDealsWithAHeadBehindAReleaseLeavesTheRestToIt(TestDatabase database) throws Exception {
@@ -209,6 +265,44 @@ class KeyGatesTest {
 
     assertThat(due()).isEqualTo(seqs(rows));
     assertThat(parts.admin().blockedKeys(10)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void aReleaseDoesNotWaitForAnAttemptThatRunsInTheKey(TestDatabase database) throws Exception {
+    open(database);
+    List<Delivery> rows = waiting(OnPoison.HOLD_SEQUENCE, 4);
+    assertThat(parts.admin().retry("test", "head", handler.family(), "ada", "x")).isTrue();
+    List<Delivery> head = parts.deliveries().due(List.of(new CellLimit(cell, 100))).rows();
+    assertThat(head).hasSize(1);
+    CountDownLatch goOn = new CountDownLatch(1);
+    CountDownLatch inside = new CountDownLatch(1);
+    CompletableFuture<?> unit =
+        CompletableFuture.supplyAsync(
+            () -> {
+              try {
+                return parts
+                    .transactions()
+                    .run(
+                        head,
+                        (row, connection) -> {
+                          inside.countDown();
+                          goOn.await();
+                        });
+              } catch (Transactions.WorkFailedException e) {
+                throw new AssertionError(e);
+              }
+            });
+    try {
+      assertThat(inside.await(30, TimeUnit.SECONDS)).isTrue();
+      assertThat(parts.admin().releaseKey(handler.family(), handler.keyId(), KEY, HASH, "ada", "x"))
+          .isTrue();
+      assertThat(due()).containsAll(seqs(rows));
+      assertThat(unit.isDone()).isFalse();
+    } finally {
+      goOn.countDown();
+    }
+    assertThat(unit.get(30, TimeUnit.SECONDS)).isEqualTo(Set.copyOf(head));
   }
 
   /** Nodes go on with one release while rows come in behind it; each of them finds its way out. */
