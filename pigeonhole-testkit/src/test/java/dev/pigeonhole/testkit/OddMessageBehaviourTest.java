@@ -9,6 +9,7 @@ import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.OnMissingId;
 import dev.pigeonhole.OnMissingKey;
 import dev.pigeonhole.Unhandled;
@@ -213,6 +214,34 @@ class OddMessageBehaviourTest {
         .hasSize(2)
         .doesNotHaveDuplicates()
         .allMatch(id -> id.startsWith("random-"));
+  }
+
+  @Test
+  void aBusinessKeyIsNeverTakenForAnId() {
+    Channel channel =
+        Channel.named("orders")
+            .onConflict(OnConflict.REPEAT)
+            .on(String.class)
+            .named("orders") // as the channel, which is the source of what comes without one
+            .keyedBy(text -> text)
+            .handle("keyed", handled::add)
+            .on(byte[].class)
+            .handle("plain", bytes -> handled.add("plain"))
+            .build();
+    TestInbox inbox = TestInbox.on(store, new TestClock(), channel);
+
+    assertThat(inbox.receive("m", "o-7")).isInstanceOf(Acceptance.Accepted.class);
+    assertThat(inbox.receive("o-7", new byte[1])).isInstanceOf(Acceptance.Accepted.class);
+    assertThat(inbox.receive("orders", Message.of("o-7", new byte[1]).from("key of orders")))
+        .isInstanceOfSatisfying(
+            Acceptance.Rejected.class,
+            it -> assertThat(it.code()).isEqualTo(ErrorCode.SOURCE_INVALID));
+    assertThat(inbox.receive("orders", Message.of("n", "o-7").from("key of orders")))
+        .as("what has a key goes by it, whatever source it names")
+        .isInstanceOf(Acceptance.Repeat.class);
+
+    inbox.drain();
+    assertThat(handled).containsExactlyInAnyOrder("o-7", "plain");
   }
 
   @Test
