@@ -101,6 +101,9 @@ public interface InboxAdmin {
   /** Second copies of known messages that were kept because their content differs, newest first. */
   List<ConflictView> conflicts(int limit);
 
+  /** One of them with what it carries; empty if somebody has resolved it. */
+  Optional<ConflictDetail> conflict(long conflict);
+
   /**
    * Deletes a second copy: the first was right.
    *

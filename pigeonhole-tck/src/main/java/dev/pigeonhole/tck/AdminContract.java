@@ -315,6 +315,33 @@ abstract class AdminContract extends StoreFixture {
   }
 
   @Test
+  void aSecondCopyHasAllThatItCameWith() {
+    delivered("m", a);
+    byte[] headers = {1, 2, 3};
+    accept(
+        message("m")
+            .content("other")
+            .headers(headers)
+            .ordered("k")
+            .occurredAt(clock.now())
+            .onConflict(OnConflict.KEEP)
+            .to(a)
+            .build());
+    accept(message("m").content((byte[]) null).onConflict(OnConflict.KEEP).to(a).build());
+    List<ConflictView> conflicts = store.admin().conflicts(10);
+
+    SecondCopy copy = store.admin().conflict(conflicts.get(1).conflict()).orElseThrow();
+    assertThat(copy.content()).asString(StandardCharsets.UTF_8).isEqualTo("other");
+    assertThat(copy.headers()).isEqualTo(headers);
+    assertThat(copy.orderingKey()).isEqualTo("k");
+    assertThat(copy.occurredAt()).isEqualTo(clock.now());
+    SecondCopy empty = store.admin().conflict(conflicts.get(0).conflict()).orElseThrow();
+    assertThat(empty.content()).isNull();
+    assertThat(empty.orderingKey()).isNull();
+    assertThat(empty.occurredAt()).isNull();
+  }
+
+  @Test
   void aPausedHandlerIsToldToNodesUntilItIsResumed() {
     assertThat(store.nodes().paused()).isEmpty();
 

@@ -13,6 +13,8 @@ import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.OnMissingId;
 import dev.pigeonhole.OnMissingKey;
 import dev.pigeonhole.Unhandled;
+import dev.pigeonhole.admin.ConflictDetail;
+import dev.pigeonhole.admin.ConflictView;
 import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.event.InboxEvent;
 import java.time.Instant;
@@ -272,6 +274,33 @@ class OddMessageBehaviourTest {
     assertThat(store.tables().audit)
         .extracting(Tables.AuditRow::action)
         .containsExactly("dismiss", "accept");
+  }
+
+  @Test
+  void aSecondCopyIsLookedAtBeforeSomebodyDecides() {
+    TestInbox inbox = inbox(Unhandled.KEEP, OnMissingId.REJECT);
+    InboxAdmin admin = inbox.inbox().admin().as("ada");
+    Instant then = Instant.parse("2026-01-02T03:04:05Z");
+    receive(inbox, "m", "text", "first");
+    inbox.receive(
+        "c",
+        Message.encoded("m", "text", "secret".getBytes(UTF_8), "text/plain")
+            .header("tenant", "x")
+            .orderedBy("k")
+            .occurredAt(then));
+    ConflictView view = admin.conflicts(1).get(0);
+
+    ConflictDetail detail = admin.conflict(view.conflict()).orElseThrow();
+
+    assertThat(detail.view()).isEqualTo(view);
+    assertThat(detail.content().orElseThrow().bytes()).asString(UTF_8).isEqualTo("secret");
+    assertThat(detail.content().orElseThrow().contentType()).isEqualTo("text/plain");
+    assertThat(detail.headers().text("tenant")).contains("x");
+    assertThat(detail.orderingKey()).contains("k");
+    assertThat(detail.occurredAt()).contains(then);
+    assertThat(detail.toString()).doesNotContain("secret");
+    admin.dismissConflict(view.conflict(), "seen");
+    assertThat(admin.conflict(view.conflict())).isEmpty();
   }
 
   @Test

@@ -7,6 +7,7 @@ import dev.pigeonhole.Message;
 import dev.pigeonhole.admin.AuditEntry;
 import dev.pigeonhole.admin.BlockedKey;
 import dev.pigeonhole.admin.ChangeResult;
+import dev.pigeonhole.admin.ConflictDetail;
 import dev.pigeonhole.admin.ConflictView;
 import dev.pigeonhole.admin.Content;
 import dev.pigeonhole.admin.Count;
@@ -38,6 +39,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** Administration over the store: keys are resolved by what the store has ever seen. */
 public final class DefaultAdmin implements InboxAdmin {
@@ -115,12 +117,11 @@ public final class DefaultAdmin implements InboxAdmin {
   private MessageDetail detail(MessageState state) {
     Standings standings = new Standings(admin.store());
     StoredMessage message = state.message();
-    byte[] content = message.content();
     return new MessageDetail(
         state.view(),
         state.lane(),
         HeaderFormat.decode(message.headers()),
-        Optional.ofNullable(content).map(bytes -> new Content(bytes, message.contentType())),
+        content(message.content(), message.contentType()),
         Optional.ofNullable(message.occurredAt()),
         state.deliveries().stream()
             .map(
@@ -129,6 +130,10 @@ public final class DefaultAdmin implements InboxAdmin {
                         standings.seen(each.view()), each.failures(), each.edit()))
             .toList(),
         state.conflicts());
+  }
+
+  private static Optional<Content> content(byte @Nullable [] bytes, String type) {
+    return bytes == null ? Optional.empty() : Optional.of(new Content(bytes, type));
   }
 
   @Override
@@ -247,6 +252,20 @@ public final class DefaultAdmin implements InboxAdmin {
   @Override
   public List<ConflictView> conflicts(int limit) {
     return queries().conflicts(limit);
+  }
+
+  @Override
+  public Optional<ConflictDetail> conflict(long conflict) {
+    return queries()
+        .conflict(conflict)
+        .map(
+            copy ->
+                new ConflictDetail(
+                    copy.view(),
+                    HeaderFormat.decode(copy.headers()),
+                    content(copy.content(), copy.view().contentType()),
+                    Optional.ofNullable(copy.orderingKey()),
+                    Optional.ofNullable(copy.occurredAt())));
   }
 
   @Override
