@@ -75,6 +75,14 @@ public final class DefaultAdmin implements InboxAdmin {
     return admin.handler(handler);
   }
 
+  private static String source(String source) {
+    return Words.checked("source", source);
+  }
+
+  private static String messageId(String id) {
+    return Words.checked("id", id);
+  }
+
   // ---- seeing
 
   @Override
@@ -106,12 +114,14 @@ public final class DefaultAdmin implements InboxAdmin {
 
   @Override
   public Optional<DeliveryView> find(String source, String id, String handler) {
-    return queries().find(source, id, id(handler).family()).map(new Standings(admin.store())::seen);
+    return queries()
+        .find(source(source), messageId(id), id(handler).family())
+        .map(new Standings(admin.store())::seen);
   }
 
   @Override
   public Optional<MessageDetail> message(String source, String id) {
-    return queries().message(source, id).map(this::detail);
+    return queries().message(source(source), messageId(id)).map(this::detail);
   }
 
   private MessageDetail detail(MessageState state) {
@@ -177,17 +187,17 @@ public final class DefaultAdmin implements InboxAdmin {
 
   @Override
   public List<AuditEntry> audit(int limit) {
-    return queries().audit(limit);
+    return queries().audit(Cursors.limit(limit));
   }
 
   @Override
   public List<DeliveryView> poisoned(int limit) {
-    return queries().poisoned(null, limit);
+    return queries().poisoned(null, Cursors.limit(limit));
   }
 
   @Override
   public List<DeliveryView> poisoned(String handler, int limit) {
-    return queries().poisoned(id(handler).family(), limit);
+    return queries().poisoned(id(handler).family(), Cursors.limit(limit));
   }
 
   // ---- changing
@@ -195,7 +205,12 @@ public final class DefaultAdmin implements InboxAdmin {
   @Override
   public boolean retry(String source, String id, String handler, String reason) {
     return queries()
-        .retry(source, id, id(handler).family(), admin.actor(), Administration.checked(reason));
+        .retry(
+            source(source),
+            messageId(id),
+            id(handler).family(),
+            admin.actor(),
+            Administration.checked(reason));
   }
 
   @Override
@@ -211,8 +226,8 @@ public final class DefaultAdmin implements InboxAdmin {
   private boolean end(String source, String id, String handler, boolean discarded, String reason) {
     return queries()
         .end(
-            source,
-            id,
+            source(source),
+            messageId(id),
             id(handler).family(),
             discarded,
             admin.actor(),
@@ -231,7 +246,7 @@ public final class DefaultAdmin implements InboxAdmin {
     int family = id(handler).family();
     String checked = Administration.checked(reason);
     return queries()
-        .message(source, id)
+        .message(source(source), messageId(id))
         .map(state -> Hashes.content(state.message().contentType(), content))
         .map(hash -> new EditedContent(content.clone(), hash))
         .map(edit -> queries().edit(source, id, family, edit, admin.actor(), checked))
@@ -240,18 +255,24 @@ public final class DefaultAdmin implements InboxAdmin {
 
   @Override
   public boolean replay(String source, String id, String handler, String reason) {
-    return queries().replay(source, id, id(handler), admin.actor(), Administration.checked(reason))
+    return queries()
+            .replay(
+                source(source),
+                messageId(id),
+                id(handler),
+                admin.actor(),
+                Administration.checked(reason))
         == AdminChange.Effect.CHANGED;
   }
 
   @Override
   public Optional<ChangeResult> operation(String name) {
-    return queries().operation(name).map(ChangeOfMany::result);
+    return queries().operation(Words.checked("name", name)).map(ChangeOfMany::result);
   }
 
   @Override
   public List<ConflictView> conflicts(int limit) {
-    return queries().conflicts(limit);
+    return queries().conflicts(Cursors.limit(limit));
   }
 
   @Override
@@ -327,7 +348,7 @@ public final class DefaultAdmin implements InboxAdmin {
 
   @Override
   public List<BlockedKey> blockedKeys(int limit) {
-    return queries().blockedKeys(limit);
+    return queries().blockedKeys(Cursors.limit(limit));
   }
 
   @Override
@@ -337,7 +358,7 @@ public final class DefaultAdmin implements InboxAdmin {
         .releaseKey(
             id.family(),
             id.keyId(),
-            orderingKey,
+            Words.checked("ordering key", orderingKey),
             Hashes.key(orderingKey),
             admin.actor(),
             Administration.checked(reason));
