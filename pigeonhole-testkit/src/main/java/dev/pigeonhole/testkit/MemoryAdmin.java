@@ -275,23 +275,24 @@ final class MemoryAdmin implements AdminQueries {
         return Effect.POISONED;
       }
     }
+    List<Tables.ReceiptRow> had = new ArrayList<>();
     for (int each : tables.handlers.kin(handler.family())) {
-      tables.receipts.remove(new Tables.RowKey(message.seq(), each));
+      Tables.ReceiptRow receipt = tables.receipts.remove(new Tables.RowKey(message.seq(), each));
+      if (receipt != null) {
+        had.add(receipt);
+      }
       message.families().remove(each);
     }
+    // The idempotency key is made of the handler's key; whoever has seen it must see it again.
+    int keyId =
+        had.stream()
+            .min(Comparator.comparing(Tables.ReceiptRow::at))
+            .map(receipt -> receipt.delivery().keyId())
+            .orElse(handler.keyId());
     Cell cell = new Cell(message.lane(), handler.family());
     Delivery delivery =
         new Delivery(
-            cell,
-            message.seq(),
-            message.nextLife(),
-            handler.keyId(),
-            0,
-            0,
-            0,
-            message.keyHash(),
-            0,
-            true);
+            cell, message.seq(), message.nextLife(), keyId, 0, 0, 0, message.keyHash(), 0, true);
     message.families().add(handler.family());
     tables.open(cell).put(OpenRow.due(delivery, tables.now()));
     audit(change, message, handler.key());
