@@ -112,16 +112,17 @@ public interface InboxAdmin {
   /**
    * Deletes a second copy: the first was right.
    *
-   * @return false if somebody has resolved it already
+   * @return false if somebody has resolved it already, or has begun to accept it
    */
   boolean dismissConflict(long conflict, String reason);
 
   /**
    * Accepts a second copy as a message of its own, under an id that is not taken, and deletes it
    * from the conflicts. Whatever the answer is but {@link Acceptance.Accepted} or {@link
-   * Acceptance.Repeat}, it stays there. Doing it twice with the same id is harmless; two who do it
-   * at once under different ids make two messages. A time that the copy asked to wait for is not
-   * kept.
+   * Acceptance.Repeat}, it stays there. Of two who do it under different ids the second is rejected
+   * with {@link dev.pigeonhole.ErrorCode#CONFLICT_TAKEN}. Doing it twice with the same id is
+   * harmless: whoever finds it begun and not finished, because a process died, does just that. A
+   * time that the copy asked to wait for is not kept.
    *
    * @return empty if somebody has resolved it already
    */

@@ -2,11 +2,13 @@ package dev.pigeonhole.testkit;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.groups.Tuple.tuple;
 
 import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.OnConflict;
@@ -273,7 +275,91 @@ class OddMessageBehaviourTest {
     assertThat(handled).containsExactlyInAnyOrder("first", "second");
     assertThat(store.tables().audit)
         .extracting(Tables.AuditRow::action)
-        .containsExactly("dismiss", "accept");
+        .containsExactly("dismiss", "accept", "unaccept", "accept");
+  }
+
+  private long second(TestInbox inbox) {
+    receive(inbox, "m", "text", "first");
+    receive(inbox, "m", "text", "second");
+    return inbox.inbox().admin().conflicts(1).get(0).conflict();
+  }
+
+  @Test
+  void ofTwoWhoAcceptASecondCopyUnderDifferentIdsTheSecondIsRefused() {
+    TestInbox inbox = inbox(Unhandled.KEEP, OnMissingId.REJECT);
+    long conflict = second(inbox);
+    InboxAdmin admin = inbox.inbox().admin().as("ada");
+    // Somebody has begun, and died before it was accepted.
+    store.admin().claimConflict(conflict, "m-2", "bob", "both were meant");
+
+    assertThat(admin.acceptConflict(conflict, "m-3", "both were meant").orElseThrow())
+        .isInstanceOfSatisfying(
+            Acceptance.Rejected.class,
+            it -> {
+              assertThat(it.code()).isEqualTo(ErrorCode.CONFLICT_TAKEN);
+              assertThat(it.reason()).contains("'m-2'");
+            });
+    assertThat(admin.dismissConflict(conflict, "no")).isFalse();
+    assertThat(admin.conflicts(1).get(0).acceptedAs()).contains("m-2");
+    assertThat(admin.acceptConflict(conflict, "m-2", "for bob").orElseThrow())
+        .isInstanceOf(Acceptance.Accepted.class);
+    assertThat(admin.acceptConflict(conflict, "m-2", "again")).isEmpty();
+
+    inbox.drain();
+    assertThat(handled).containsExactlyInAnyOrder("first", "second");
+  }
+
+  @Test
+  void aSecondCopyThatWasAcceptedAndNotYetDeletedIsDeletedByWhoeverGoesOn() {
+    TestInbox inbox = inbox(Unhandled.KEEP, OnMissingId.REJECT);
+    long conflict = second(inbox);
+    store.admin().claimConflict(conflict, "m-2", "bob", "both were meant");
+    receive(inbox, "m-2", "text", "second"); // and then somebody died
+
+    InboxAdmin admin = inbox.inbox().admin().as("ada");
+    assertThat(admin.acceptConflict(conflict, "m-2", "for bob").orElseThrow())
+        .isInstanceOf(Acceptance.Repeat.class);
+    assertThat(admin.conflicts(10)).isEmpty();
+    inbox.drain();
+    assertThat(handled).containsExactlyInAnyOrder("first", "second");
+  }
+
+  @Test
+  void aSecondCopyStaysWhereARepeatWasNotCompared() {
+    long conflict = second(inbox(Unhandled.KEEP, OnMissingId.REJECT));
+    Channel careless =
+        Channel.named("c")
+            .onConflict(OnConflict.REPEAT) // since the last deployment
+            .on(String.class)
+            .named("text")
+            .handle("h", handled::add)
+            .build();
+    TestInbox inbox = TestInbox.on(store, new TestClock(), careless);
+    receive(inbox, "m-2", "text", "something else");
+    InboxAdmin admin = inbox.inbox().admin().as("ada");
+
+    assertThat(admin.acceptConflict(conflict, "m-2", "both were meant").orElseThrow())
+        .isInstanceOf(Acceptance.Conflict.class);
+    assertThat(admin.conflict(conflict)).isPresent();
+    assertThat(admin.acceptConflict(conflict, "m-3", "both were meant").orElseThrow())
+        .isInstanceOf(Acceptance.Accepted.class);
+    assertThat(admin.conflicts(10)).isEmpty();
+  }
+
+  @Test
+  void aSecondCopyOfAChannelThatIsGoneCanStillBeDismissed() {
+    long conflict = second(inbox(Unhandled.KEEP, OnMissingId.REJECT));
+    TestInbox other =
+        TestInbox.on(
+            store,
+            new TestClock(),
+            Channel.named("d").on(String.class).handle("other", handled::add).build());
+    InboxAdmin admin = other.inbox().admin().as("ada");
+
+    assertThatThrownBy(() -> admin.acceptConflict(conflict, "m-2", "both were meant"))
+        .isInstanceOfSatisfying(
+            InboxException.class, it -> assertThat(it.code()).isEqualTo(ErrorCode.CHANNEL_UNKNOWN));
+    assertThat(admin.dismissConflict(conflict, "the channel is gone")).isTrue();
   }
 
   @Test

@@ -297,31 +297,8 @@ public final class DefaultAdmin implements InboxAdmin {
 
   @Override
   public Optional<Acceptance> acceptConflict(long conflict, String newId, String reason) {
-    String checked = Administration.checked(reason);
-    return queries()
-        .conflict(conflict)
-        .map(
-            copy -> {
-              ConflictView view = copy.view();
-              Message message =
-                  Message.encoded(newId, view.type(), copy.content(), view.contentType())
-                      .from(view.message().source())
-                      .transport(view.transport())
-                      .headers(HeaderFormat.decode(copy.headers()));
-              if (copy.orderingKey() != null) {
-                message = message.orderedBy(copy.orderingKey());
-              }
-              if (copy.occurredAt() != null) {
-                message = message.occurredAt(copy.occurredAt());
-              }
-              Acceptance answer = accepting.apply(view.channel(), message);
-              if (answer instanceof Acceptance.Accepted || answer instanceof Acceptance.Repeat) {
-                queries()
-                    .endConflict(
-                        conflict, "accept", admin.actor(), "as '%s': %s".formatted(newId, checked));
-              }
-              return answer;
-            });
+    return new SecondCopies(admin, accepting)
+        .accept(conflict, messageId(newId), Administration.checked(reason));
   }
 
   @Override
