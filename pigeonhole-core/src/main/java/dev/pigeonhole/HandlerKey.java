@@ -1,6 +1,7 @@
 package dev.pigeonhole;
 
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * The stable name of a handler, stored with every delivery. Class names come and go; a key stays.
@@ -20,8 +21,9 @@ public record HandlerKey(String key, List<String> formerKeys) {
     return new HandlerKey(key, List.of());
   }
 
-  /** The same key, which was once called something else. */
+  /** The same key, which was once called something else, too. */
   public HandlerKey formerly(String... formerKeys) {
-    return new HandlerKey(key, List.of(formerKeys));
+    return new HandlerKey(
+        key, Stream.concat(this.formerKeys.stream(), Stream.of(formerKeys)).toList());
   }
 }

@@ -35,7 +35,7 @@ public final class TypeBuilder<T> {
 
   /**
    * The logical name that messages are stored under, and names that stored messages may still
-   * carry. Without it, the class's simple name.
+   * carry, the newest first. Without it, the class's simple name.
    */
   public TypeBuilder<T> named(String name, String... formerNames) {
     this.name = name;
@@ -45,7 +45,9 @@ public final class TypeBuilder<T> {
 
   /**
    * A business key instead of the message id: a republished message with a new id is a repeat. The
-   * key is scoped by the type's name, so keys of two types never meet.
+   * source is {@code "key of "} and the type's oldest name, so keys of two types never meet, and
+   * neither do keys and ids. The oldest name is the last of those given to {@link #upcast}, or else
+   * to {@link #named}: it has to stay the last one, or every key is new.
    *
    * <p>Called by the threads that accept, several at once. A message for which it throws is
    * rejected with {@code PH-ID-07}; one for which it answers null goes by {@link #missingKey}.

@@ -2,6 +2,7 @@ package dev.pigeonhole.admin;
 
 import dev.pigeonhole.MessageRef;
 import java.time.Instant;
+import java.util.Optional;
 
 /**
  * A second copy of a known message with other content, kept for somebody to look at.
@@ -10,6 +11,8 @@ import java.time.Instant;
  *     InboxAdmin#acceptConflict}
  * @param message the identity that both copies claim
  * @param bytes the size of its content
+ * @param acceptedAs the id under which somebody has begun to accept it; whoever goes on takes the
+ *     same
  */
 public record ConflictView(
     long conflict,
@@ -19,4 +22,5 @@ public record ConflictView(
     String transport,
     String contentType,
     long bytes,
-    Instant receivedAt) {}
+    Instant receivedAt,
+    Optional<String> acceptedAs) {}

@@ -7,9 +7,14 @@ import java.util.Optional;
 /**
  * Seeing and repairing an inbox. Reads are records; changes name who and why. A handler key that
  * was never registered is refused with {@link dev.pigeonhole.ErrorCode#HANDLER_KEY_UNKNOWN}, so
- * that a slip is not taken for an empty answer. Safe for many threads.
+ * that a slip is not taken for an empty answer; so is, with {@link
+ * dev.pigeonhole.ErrorCode#SELECTION_INVALID}, a source, an id or an ordering key that nothing can
+ * have. Safe for many threads.
  */
 public interface InboxAdmin {
+
+  /** As many as can be asked for at once where a list has no pages. */
+  int MOST_LISTED = 10_000;
 
   /** The same administration in somebody's name; changes are recorded under it. */
   InboxAdmin as(String actor);
@@ -101,19 +106,23 @@ public interface InboxAdmin {
   /** Second copies of known messages that were kept because their content differs, newest first. */
   List<ConflictView> conflicts(int limit);
 
+  /** One of them with what it carries; empty if somebody has resolved it. */
+  Optional<ConflictDetail> conflict(long conflict);
+
   /**
    * Deletes a second copy: the first was right.
    *
-   * @return false if somebody has resolved it already
+   * @return false if somebody has resolved it already, or has begun to accept it
    */
   boolean dismissConflict(long conflict, String reason);
 
   /**
    * Accepts a second copy as a message of its own, under an id that is not taken, and deletes it
    * from the conflicts. Whatever the answer is but {@link Acceptance.Accepted} or {@link
-   * Acceptance.Repeat}, it stays there. Doing it twice with the same id is harmless; two who do it
-   * at once under different ids make two messages. A time that the copy asked to wait for is not
-   * kept.
+   * Acceptance.Repeat}, it stays there. Of two who do it under different ids the second is rejected
+   * with {@link dev.pigeonhole.ErrorCode#CONFLICT_TAKEN}. Doing it twice with the same id is
+   * harmless: whoever finds it begun and not finished, because a process died, does just that. A
+   * time that the copy asked to wait for is not kept.
    *
    * @return empty if somebody has resolved it already
    */

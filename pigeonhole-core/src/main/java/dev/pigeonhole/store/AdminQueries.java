@@ -104,7 +104,22 @@ public interface AdminQueries {
   Optional<SecondCopy> conflict(long conflict);
 
   /**
-   * Removes a second copy, in one commit with an audit row. False if it is gone already.
+   * Keeps a second copy for whoever accepts it under this id, in one commit with an audit row; if
+   * it is kept for an id already, nothing is changed.
+   *
+   * @return the id that it is kept for, this one or another; empty if it is gone
+   */
+  Optional<String> claimConflict(long conflict, String newId, String actor, String reason);
+
+  /** Lets it go, because nothing was accepted under this id, in one commit with an audit row. */
+  void unclaimConflict(long conflict, String newId, String actor, String reason);
+
+  /** Removes it, because it was accepted under this id. */
+  void finishConflict(long conflict, String newId);
+
+  /**
+   * Removes a second copy, in one commit with an audit row. False if it is gone already, or kept
+   * for an id.
    *
    * @param action what was done about it
    */

@@ -13,6 +13,7 @@ import dev.pigeonhole.InboxBuilder;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.OnMissingId;
+import dev.pigeonhole.OnMissingKey;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.Unhandled;
 import dev.pigeonhole.support.DatabaseKind;
@@ -175,6 +176,32 @@ class StartBlockTest {
     assertThat(said).hasSameSizeAs(unsafe);
     for (int i = 0; i < unsafe.size(); i++) {
       assertThat(said.get(i)).startsWith(unsafe.get(i));
+    }
+  }
+
+  @Test
+  void everyChoiceByWhichMessagesAreLostOrHandledTwiceIsCalledUnsafe() {
+    try (TestDatabase database = H2Database.memory()) {
+      Schema.migrate(database.dataSource());
+      Channel orders =
+          Channel.named("orders")
+              .onConflict(OnConflict.REPEAT)
+              .onMissingId(OnMissingId.HASH_CONTENT)
+              .on(String.class)
+              .named("order.placed")
+              .keyedBy(text -> text)
+              .missingKey(OnMissingKey.ACCEPT_EVERY_COPY)
+              .handle("mail", text -> {})
+              .build();
+      inbox(database.pool(12), orders).build().start().close();
+
+      assertThat(block())
+          .containsSequence(
+              "    channel orders: onConflict(REPEAT): other content under a known id is dropped",
+              "    channel orders: onMissingId(HASH_CONTENT): equal content without an id is handled"
+                  + " once",
+              "    channel orders: type order.placed, missingKey(ACCEPT_EVERY_COPY): every copy"
+                  + " without a key is handled");
     }
   }
 

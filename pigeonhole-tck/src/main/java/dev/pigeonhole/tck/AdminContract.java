@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.admin.AuditEntry;
 import dev.pigeonhole.admin.ConflictView;
 import dev.pigeonhole.admin.Count;
 import dev.pigeonhole.admin.DeliveryState;
@@ -18,6 +19,7 @@ import dev.pigeonhole.store.SecondCopy;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -312,6 +314,78 @@ abstract class AdminContract extends StoreFixture {
     assertThat(store.admin().endConflict(newest.conflict(), "dismiss", "bob", "noise")).isFalse();
     assertThat(store.admin().conflict(newest.conflict())).isEmpty();
     assertThat(store.admin().conflicts(10)).containsExactly(conflicts.get(1));
+  }
+
+  @Test
+  void aSecondCopyHasAllThatItCameWith() {
+    delivered("m", a);
+    byte[] headers = {1, 2, 3};
+    accept(
+        message("m")
+            .content("other")
+            .headers(headers)
+            .ordered("k")
+            .occurredAt(clock.now())
+            .onConflict(OnConflict.KEEP)
+            .to(a)
+            .build());
+    accept(message("m").content((byte[]) null).onConflict(OnConflict.KEEP).to(a).build());
+    List<ConflictView> conflicts = store.admin().conflicts(10);
+
+    SecondCopy copy = store.admin().conflict(conflicts.get(1).conflict()).orElseThrow();
+    assertThat(copy.content()).asString(StandardCharsets.UTF_8).isEqualTo("other");
+    assertThat(copy.headers()).isEqualTo(headers);
+    assertThat(copy.orderingKey()).isEqualTo("k");
+    assertThat(copy.occurredAt()).isEqualTo(clock.now());
+    SecondCopy empty = store.admin().conflict(conflicts.get(0).conflict()).orElseThrow();
+    assertThat(empty.content()).isNull();
+    assertThat(empty.orderingKey()).isNull();
+    assertThat(empty.occurredAt()).isNull();
+  }
+
+  private long conflict() {
+    delivered("m", a);
+    accept(message("m").content("other").onConflict(OnConflict.KEEP).to(a).build());
+    return store.admin().conflicts(1).get(0).conflict();
+  }
+
+  @Test
+  void aSecondCopyIsKeptForTheFirstIdThatSomebodyAcceptsItUnder() {
+    long conflict = conflict();
+
+    assertThat(claim(conflict, "m-2")).contains("m-2");
+    assertThat(claim(conflict, "m-3")).contains("m-2");
+    assertThat(claim(conflict, "m-2")).contains("m-2");
+    assertThat(store.admin().conflicts(1).get(0).acceptedAs()).contains("m-2");
+    assertThat(store.admin().audit(10)).extracting(AuditEntry::action).containsExactly("accept");
+    assertThat(store.admin().endConflict(conflict, "dismiss", "bob", "too late")).isFalse();
+
+    store.admin().finishConflict(conflict, "m-3");
+    assertThat(store.admin().conflict(conflict)).isPresent();
+    store.admin().finishConflict(conflict, "m-2");
+    assertThat(store.admin().conflict(conflict)).isEmpty();
+    assertThat(claim(conflict, "m-2")).isEmpty();
+    assertThat(store.admin().audit(10)).hasSize(1);
+  }
+
+  @Test
+  void aSecondCopyThatCouldNotBeAcceptedIsFreeAgain() {
+    long conflict = conflict();
+    claim(conflict, "m-2");
+
+    store.admin().unclaimConflict(conflict, "m-3", "bob", "not mine");
+    assertThat(store.admin().conflicts(1).get(0).acceptedAs()).contains("m-2");
+    store.admin().unclaimConflict(conflict, "m-2", "ada", "rejected");
+
+    assertThat(store.admin().conflicts(1).get(0).acceptedAs()).isEmpty();
+    assertThat(store.admin().audit(10))
+        .extracting(AuditEntry::action)
+        .containsExactly("unaccept", "accept");
+    assertThat(claim(conflict, "m-3")).contains("m-3");
+  }
+
+  private Optional<String> claim(long conflict, String newId) {
+    return store.admin().claimConflict(conflict, newId, "ada", "both were meant");
   }
 
   @Test

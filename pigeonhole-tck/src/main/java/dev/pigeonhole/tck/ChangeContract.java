@@ -112,7 +112,24 @@ abstract class ChangeContract extends StoreFixture {
 
     assertThat(replay("m", both.get(0))).isEqualTo(Effect.CHANGED);
     assertThat(replay("m", both.get(1))).isEqualTo(Effect.OPEN);
-    assertThat(ready(a).size() + ready(b).size()).isEqualTo(1);
+    assertThat(concat(ready(a), ready(b)))
+        .as("under the key that its first life had, which the idempotency key is made of")
+        .extracting(Delivery::keyId)
+        .containsExactly(a.keyId());
+  }
+
+  @Test
+  void aMessageThatWasReplayedUnderANewNameKeepsTheNameThatItWasHandledUnder() {
+    HandlerId old = handler("old");
+    settle(delivered("m", old), completed());
+    HandlerId renamed = family("new", "old").get(0);
+
+    assertThat(replay("m", renamed)).isEqualTo(Effect.CHANGED);
+    Delivery again = ready(renamed).get(0);
+    assertThat(again.keyId()).isEqualTo(old.keyId()).isNotEqualTo(renamed.keyId());
+    settle(again, completed());
+    assertThat(replay("m", renamed)).isEqualTo(Effect.CHANGED);
+    assertThat(ready(renamed).get(0).keyId()).isEqualTo(old.keyId());
   }
 
   @Test

@@ -2,6 +2,7 @@ package dev.pigeonhole.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.Cell;
@@ -16,6 +17,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.Callable;
@@ -39,6 +41,27 @@ abstract class ConcurrencyContract extends StoreFixture {
   void registerHandlers() {
     a = handler("a");
     b = handler("b");
+  }
+
+  @Test
+  void operatorsAcceptingOneSecondCopyAtOnceAgreeOnOneId() {
+    for (int round = 0; round < Size.of(10, 200); round++) {
+      String id = "m-" + round;
+      stored(message(id).content("first").to(a).build());
+      accept(message(id).content("second").onConflict(OnConflict.KEEP).to(a).build());
+      long conflict = store.admin().conflicts(1).get(0).conflict();
+
+      List<Optional<String>> claimed =
+          Race.of(
+              RUNNERS,
+              runner -> store.admin().claimConflict(conflict, id + "-" + runner, "ada", "both"));
+
+      assertThat(claimed).doesNotContain(Optional.empty());
+      assertThat(Set.copyOf(claimed)).hasSize(1);
+      assertThat(store.admin().audit(1_000)).hasSize(round + 1);
+      assertThat(store.admin().conflict(conflict).orElseThrow().view().acceptedAs())
+          .isEqualTo(claimed.get(0));
+    }
   }
 
   @Test

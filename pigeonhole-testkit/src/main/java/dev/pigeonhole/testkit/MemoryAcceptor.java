@@ -53,7 +53,7 @@ final class MemoryAcceptor implements Acceptor {
       if (message.onConflict() == OnConflict.KEEP && !kept(known, message)) {
         tables.conflicts.add(
             new Tables.ConflictRow(
-                tables.nextConflict(), known.seq(), MessageRow.copy(message), tables.now()));
+                tables.nextConflict(), known.seq(), MessageRow.copy(message), tables.now(), null));
       }
       return new AcceptResult.Differs(known.seq());
     }

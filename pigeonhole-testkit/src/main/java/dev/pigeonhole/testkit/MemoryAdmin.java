@@ -275,23 +275,24 @@ final class MemoryAdmin implements AdminQueries {
         return Effect.POISONED;
       }
     }
+    List<Tables.ReceiptRow> had = new ArrayList<>();
     for (int each : tables.handlers.kin(handler.family())) {
-      tables.receipts.remove(new Tables.RowKey(message.seq(), each));
+      Tables.ReceiptRow receipt = tables.receipts.remove(new Tables.RowKey(message.seq(), each));
+      if (receipt != null) {
+        had.add(receipt);
+      }
       message.families().remove(each);
     }
+    // The idempotency key is made of the handler's key; whoever has seen it must see it again.
+    int keyId =
+        had.stream()
+            .min(Comparator.comparing(Tables.ReceiptRow::at))
+            .map(receipt -> receipt.delivery().keyId())
+            .orElse(handler.keyId());
     Cell cell = new Cell(message.lane(), handler.family());
     Delivery delivery =
         new Delivery(
-            cell,
-            message.seq(),
-            message.nextLife(),
-            handler.keyId(),
-            0,
-            0,
-            0,
-            message.keyHash(),
-            0,
-            true);
+            cell, message.seq(), message.nextLife(), keyId, 0, 0, 0, message.keyHash(), 0, true);
     message.families().add(handler.family());
     tables.open(cell).put(OpenRow.due(delivery, tables.now()));
     audit(change, message, handler.key());
@@ -407,7 +408,47 @@ final class MemoryAdmin implements AdminQueries {
         copy.transport(),
         copy.contentType(),
         content == null ? 0 : content.length,
-        row.at());
+        row.at(),
+        Optional.ofNullable(row.acceptedAs()));
+  }
+
+  @Override
+  public Optional<String> claimConflict(long conflict, String newId, String actor, String reason) {
+    return tables.commit(
+        () -> {
+          claim(conflict, null, newId, "accept", actor, reason);
+          return conflict(conflict).flatMap(copy -> copy.view().acceptedAs());
+        });
+  }
+
+  @Override
+  public void unclaimConflict(long conflict, String newId, String actor, String reason) {
+    tables.commit(() -> claim(conflict, newId, null, "unaccept", actor, reason));
+  }
+
+  private void claim(
+      long conflict,
+      @Nullable String from,
+      @Nullable String to,
+      String action,
+      String actor,
+      String reason) {
+    tables.conflicts.replaceAll(
+        row -> {
+          if (row.id() != conflict || !Objects.equals(row.acceptedAs(), from)) {
+            return row;
+          }
+          tables.audit(action, view(row).message(), "", actor, reason);
+          return row.acceptedAs(to);
+        });
+  }
+
+  @Override
+  public void finishConflict(long conflict, String newId) {
+    tables.commit(
+        () -> {
+          tables.conflicts.removeIf(row -> row.id() == conflict && newId.equals(row.acceptedAs()));
+        });
   }
 
   @Override
@@ -415,7 +456,7 @@ final class MemoryAdmin implements AdminQueries {
     return tables.commit(
         () -> {
           Optional<SecondCopy> copy = conflict(conflict);
-          if (copy.isEmpty()) {
+          if (copy.isEmpty() || copy.get().view().acceptedAs().isPresent()) {
             return false;
           }
           tables.conflicts.removeIf(row -> row.id() == conflict);

@@ -71,7 +71,12 @@ final class Tables {
   record PoisonRow(Delivery delivery, Instant at, boolean blocks) {}
 
   /** A second copy of a known identity with other content. */
-  record ConflictRow(long id, long seq, NewMessage copy, Instant at) {}
+  record ConflictRow(long id, long seq, NewMessage copy, Instant at, @Nullable String acceptedAs) {
+
+    ConflictRow acceptedAs(@Nullable String newId) {
+      return new ConflictRow(id, seq, copy, at, newId);
+    }
+  }
 
   /** What an operator did. */
   record AuditRow(

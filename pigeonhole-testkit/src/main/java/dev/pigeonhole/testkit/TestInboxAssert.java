@@ -1,6 +1,7 @@
 package dev.pigeonhole.testkit;
 
 import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.admin.Count;
 import dev.pigeonhole.admin.DeliveryState;
 import org.assertj.core.api.AbstractAssert;
 
@@ -38,8 +39,8 @@ public final class TestInboxAssert extends AbstractAssert<TestInboxAssert, TestI
   /** No handler has given up on a message. */
   public TestInboxAssert hasNoPoison() {
     isNotNull();
-    int poisoned = actual.inbox().admin().poisoned(Integer.MAX_VALUE).size();
-    if (poisoned > 0) {
+    Count poisoned = actual.inbox().admin().deliveries().poisoned().count();
+    if (poisoned.value() > 0) {
       failWithMessage("%s deliveries are poisoned. %s", poisoned, actual.describe());
     }
     return this;

@@ -2,16 +2,21 @@ package dev.pigeonhole.testkit;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.groups.Tuple.tuple;
 
 import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.OnMissingId;
 import dev.pigeonhole.OnMissingKey;
 import dev.pigeonhole.Unhandled;
+import dev.pigeonhole.admin.ConflictDetail;
+import dev.pigeonhole.admin.ConflictView;
 import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.event.InboxEvent;
 import java.time.Instant;
@@ -216,6 +221,34 @@ class OddMessageBehaviourTest {
   }
 
   @Test
+  void aBusinessKeyIsNeverTakenForAnId() {
+    Channel channel =
+        Channel.named("orders")
+            .onConflict(OnConflict.REPEAT)
+            .on(String.class)
+            .named("orders") // as the channel, which is the source of what comes without one
+            .keyedBy(text -> text)
+            .handle("keyed", handled::add)
+            .on(byte[].class)
+            .handle("plain", bytes -> handled.add("plain"))
+            .build();
+    TestInbox inbox = TestInbox.on(store, new TestClock(), channel);
+
+    assertThat(inbox.receive("m", "o-7")).isInstanceOf(Acceptance.Accepted.class);
+    assertThat(inbox.receive("o-7", new byte[1])).isInstanceOf(Acceptance.Accepted.class);
+    assertThat(inbox.receive("orders", Message.of("o-7", new byte[1]).from("key of orders")))
+        .isInstanceOfSatisfying(
+            Acceptance.Rejected.class,
+            it -> assertThat(it.code()).isEqualTo(ErrorCode.SOURCE_INVALID));
+    assertThat(inbox.receive("orders", Message.of("n", "o-7").from("key of orders")))
+        .as("what has a key goes by it, whatever source it names")
+        .isInstanceOf(Acceptance.Repeat.class);
+
+    inbox.drain();
+    assertThat(handled).containsExactlyInAnyOrder("o-7", "plain");
+  }
+
+  @Test
   void aSecondCopyIsDismissedOrAcceptedUnderAnotherId() {
     TestInbox inbox = inbox(Unhandled.KEEP, OnMissingId.REJECT);
     InboxAdmin admin = inbox.inbox().admin().as("ada");
@@ -242,7 +275,118 @@ class OddMessageBehaviourTest {
     assertThat(handled).containsExactlyInAnyOrder("first", "second");
     assertThat(store.tables().audit)
         .extracting(Tables.AuditRow::action)
-        .containsExactly("dismiss", "accept");
+        .containsExactly("dismiss", "accept", "unaccept", "accept");
+  }
+
+  private long second(TestInbox inbox) {
+    receive(inbox, "m", "text", "first");
+    receive(inbox, "m", "text", "second");
+    return inbox.inbox().admin().conflicts(1).get(0).conflict();
+  }
+
+  @Test
+  void ofTwoWhoAcceptASecondCopyUnderDifferentIdsTheSecondIsRefused() {
+    TestInbox inbox = inbox(Unhandled.KEEP, OnMissingId.REJECT);
+    long conflict = second(inbox);
+    InboxAdmin admin = inbox.inbox().admin().as("ada");
+    // Somebody has begun, and died before it was accepted.
+    store.admin().claimConflict(conflict, "m-2", "bob", "both were meant");
+
+    assertThat(admin.acceptConflict(conflict, "m-3", "both were meant").orElseThrow())
+        .isInstanceOfSatisfying(
+            Acceptance.Rejected.class,
+            it -> {
+              assertThat(it.code()).isEqualTo(ErrorCode.CONFLICT_TAKEN);
+              assertThat(it.reason()).contains("'m-2'");
+            });
+    assertThat(admin.dismissConflict(conflict, "no")).isFalse();
+    assertThat(admin.conflicts(1).get(0).acceptedAs()).contains("m-2");
+    assertThat(admin.acceptConflict(conflict, "m-2", "for bob").orElseThrow())
+        .isInstanceOf(Acceptance.Accepted.class);
+    assertThat(admin.acceptConflict(conflict, "m-2", "again")).isEmpty();
+
+    inbox.drain();
+    assertThat(handled).containsExactlyInAnyOrder("first", "second");
+  }
+
+  @Test
+  void aSecondCopyThatWasAcceptedAndNotYetDeletedIsDeletedByWhoeverGoesOn() {
+    TestInbox inbox = inbox(Unhandled.KEEP, OnMissingId.REJECT);
+    long conflict = second(inbox);
+    store.admin().claimConflict(conflict, "m-2", "bob", "both were meant");
+    receive(inbox, "m-2", "text", "second"); // and then somebody died
+
+    InboxAdmin admin = inbox.inbox().admin().as("ada");
+    assertThat(admin.acceptConflict(conflict, "m-2", "for bob").orElseThrow())
+        .isInstanceOf(Acceptance.Repeat.class);
+    assertThat(admin.conflicts(10)).isEmpty();
+    inbox.drain();
+    assertThat(handled).containsExactlyInAnyOrder("first", "second");
+  }
+
+  @Test
+  void aSecondCopyStaysWhereARepeatWasNotCompared() {
+    long conflict = second(inbox(Unhandled.KEEP, OnMissingId.REJECT));
+    Channel careless =
+        Channel.named("c")
+            .onConflict(OnConflict.REPEAT) // since the last deployment
+            .on(String.class)
+            .named("text")
+            .handle("h", handled::add)
+            .build();
+    TestInbox inbox = TestInbox.on(store, new TestClock(), careless);
+    receive(inbox, "m-2", "text", "something else");
+    InboxAdmin admin = inbox.inbox().admin().as("ada");
+
+    assertThat(admin.acceptConflict(conflict, "m-2", "both were meant").orElseThrow())
+        .isInstanceOf(Acceptance.Conflict.class);
+    assertThat(admin.conflict(conflict)).isPresent();
+    assertThat(admin.acceptConflict(conflict, "m-3", "both were meant").orElseThrow())
+        .isInstanceOf(Acceptance.Accepted.class);
+    assertThat(admin.conflicts(10)).isEmpty();
+  }
+
+  @Test
+  void aSecondCopyOfAChannelThatIsGoneCanStillBeDismissed() {
+    long conflict = second(inbox(Unhandled.KEEP, OnMissingId.REJECT));
+    TestInbox other =
+        TestInbox.on(
+            store,
+            new TestClock(),
+            Channel.named("d").on(String.class).handle("other", handled::add).build());
+    InboxAdmin admin = other.inbox().admin().as("ada");
+
+    assertThatThrownBy(() -> admin.acceptConflict(conflict, "m-2", "both were meant"))
+        .isInstanceOfSatisfying(
+            InboxException.class, it -> assertThat(it.code()).isEqualTo(ErrorCode.CHANNEL_UNKNOWN));
+    assertThat(admin.dismissConflict(conflict, "the channel is gone")).isTrue();
+  }
+
+  @Test
+  void aSecondCopyIsLookedAtBeforeSomebodyDecides() {
+    TestInbox inbox = inbox(Unhandled.KEEP, OnMissingId.REJECT);
+    InboxAdmin admin = inbox.inbox().admin().as("ada");
+    Instant then = Instant.parse("2026-01-02T03:04:05Z");
+    receive(inbox, "m", "text", "first");
+    inbox.receive(
+        "c",
+        Message.encoded("m", "text", "secret".getBytes(UTF_8), "text/plain")
+            .header("tenant", "x")
+            .orderedBy("k")
+            .occurredAt(then));
+    ConflictView view = admin.conflicts(1).get(0);
+
+    ConflictDetail detail = admin.conflict(view.conflict()).orElseThrow();
+
+    assertThat(detail.view()).isEqualTo(view);
+    assertThat(detail.content().orElseThrow().bytes()).asString(UTF_8).isEqualTo("secret");
+    assertThat(detail.content().orElseThrow().contentType()).isEqualTo("text/plain");
+    assertThat(detail.headers().text("tenant")).contains("x");
+    assertThat(detail.orderingKey()).contains("k");
+    assertThat(detail.occurredAt()).contains(then);
+    assertThat(detail.toString()).doesNotContain("secret");
+    admin.dismissConflict(view.conflict(), "seen");
+    assertThat(admin.conflict(view.conflict())).isEmpty();
   }
 
   @Test

@@ -38,6 +38,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What an operator sees of an inbox, and does to one or to many. */
 @Timeout(60)
@@ -225,6 +227,39 @@ class OperatorBehaviourTest {
     refused(ErrorCode.PAGE_INVALID, () -> admin.deliveries().after("'; DROP TABLE", 3));
     refused(ErrorCode.PAGE_INVALID, () -> admin.messages().after("1", 3));
     assertThat(admin.messages().first(Page.MOST).items()).hasSize(7);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {-1, 0, InboxAdmin.MOST_LISTED + 1, Integer.MAX_VALUE})
+  void aListWithoutPagesHasABoundToo(int limit) {
+    InboxAdmin admin = admin(poisoned(1));
+
+    refused(ErrorCode.PAGE_INVALID, () -> admin.audit(limit));
+    refused(ErrorCode.PAGE_INVALID, () -> admin.poisoned(limit));
+    refused(ErrorCode.PAGE_INVALID, () -> admin.poisoned("mail", limit));
+    refused(ErrorCode.PAGE_INVALID, () -> admin.conflicts(limit));
+    refused(ErrorCode.PAGE_INVALID, () -> admin.blockedKeys(limit));
+    assertThat(admin.poisoned(InboxAdmin.MOST_LISTED)).hasSize(1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", " ", "a\0", "a\uD800", "a\nb"})
+  void whatNothingCanBeCalledIsNotAskedFor(String text) {
+    InboxAdmin admin = admin(poisoned(1));
+    byte[] content = new byte[0];
+
+    refused(ErrorCode.SELECTION_INVALID, () -> admin.find(text, "m-0", "mail"));
+    refused(ErrorCode.SELECTION_INVALID, () -> admin.find("c", text, "mail"));
+    refused(ErrorCode.HANDLER_KEY_UNKNOWN, () -> admin.find("c", "m-0", text));
+    refused(ErrorCode.SELECTION_INVALID, () -> admin.message("c", text));
+    refused(ErrorCode.SELECTION_INVALID, () -> admin.retry("c", text, "mail", "x"));
+    refused(ErrorCode.SELECTION_INVALID, () -> admin.complete("c", text, "mail", "x"));
+    refused(ErrorCode.SELECTION_INVALID, () -> admin.discard(text, "m-0", "mail", "x"));
+    refused(ErrorCode.SELECTION_INVALID, () -> admin.replay("c", text, "mail", "x"));
+    refused(ErrorCode.SELECTION_INVALID, () -> admin.editAndRetry("c", text, "mail", content, "x"));
+    refused(ErrorCode.SELECTION_INVALID, () -> admin.releaseKey("mail", text, "x"));
+    refused(ErrorCode.SELECTION_INVALID, () -> admin.operation(text));
+    refused(ErrorCode.SELECTION_INVALID, () -> admin.find("c", "m".repeat(251), "mail"));
   }
 
   @Test

@@ -112,6 +112,71 @@ class VersionBehaviourTest {
   }
 
   @Test
+  void aBusinessKeyStaysKnownWhenItsTypeGetsANewName() {
+    Channel former =
+        Channel.named("c")
+            .on(Name.class)
+            .named("name.v1")
+            .keyedBy(Name::last)
+            .handle("h", handled::add)
+            .build();
+    Channel renamed =
+        Channel.named("c")
+            .on(Name.class)
+            .named("name.v2", "name.v1")
+            .keyedBy(Name::last)
+            .handle("h", handled::add)
+            .build();
+
+    MemoryStore store = MemoryStore.create();
+    TestInbox before = on(store, former);
+    TestInbox after = on(store, renamed); // both at once, as during a rolling deployment
+    assertThat(before.receive("m-1", new Name("Ada", "Lovelace")))
+        .isInstanceOf(Acceptance.Accepted.class);
+    assertThat(after.receive("m-2", new Name("Ada", "Lovelace")))
+        .isInstanceOf(Acceptance.Repeat.class);
+    assertThat(after.receive("m-3", new Name("Grace", "Hopper")))
+        .isInstanceOf(Acceptance.Accepted.class);
+    assertThat(before.receive("m-4", new Name("Grace", "Hopper")))
+        .isInstanceOf(Acceptance.Repeat.class);
+    after.drain();
+    assertThat(handled)
+        .containsExactlyInAnyOrder(new Name("Ada", "Lovelace"), new Name("Grace", "Hopper"));
+  }
+
+  @Test
+  void aBusinessKeyStaysKnownWhenItsTypeGetsANewForm() {
+    Channel former =
+        Channel.named("c")
+            .on(Full.class)
+            .named("name.v1")
+            .keyedBy(full -> full.split().last())
+            .handle("h", handled::add)
+            .build();
+    Channel changed =
+        Channel.named("c")
+            .on(Name.class)
+            .named("name.v3", "name.v2")
+            .upcast("name.v1", Full.class, Full::split)
+            .keyedBy(Name::last)
+            .handle("h", handled::add)
+            .build();
+
+    MemoryStore store = MemoryStore.create();
+    TestInbox before = on(store, former);
+    assertThat(before.receive("m-1", new Full("Ada Lovelace")))
+        .isInstanceOf(Acceptance.Accepted.class);
+    assertThat(on(store, changed).receive("m-2", new Name("Ada", "Lovelace")))
+        .isInstanceOf(Acceptance.Repeat.class);
+    before.drain();
+    assertThat(handled).containsExactly(new Full("Ada Lovelace"));
+  }
+
+  private static TestInbox on(MemoryStore store, Channel channel) {
+    return TestInbox.on(store, new TestClock(), channel).with(it -> it.codec(new Fields("/")));
+  }
+
+  @Test
   void anUpcastThatFailsPoisonsAtOnce() {
     TestInbox inbox =
         TestInbox.of(

@@ -195,7 +195,7 @@ class DocSnippetsStartTest {
     inbox.accept("payments", Message.of("m-3", new PaymentReceived("r-2", "a-1", 200)));
     inbox.drain();
     assertThat(posted).containsExactly("r-1", "r-2");
-    assertThat(inbox.find("PaymentReceived", "r-1", "post-to-ledger")).isPresent();
+    assertThat(inbox.find("key of PaymentReceived", "r-1", "post-to-ledger")).isPresent();
   }
 
   @Test

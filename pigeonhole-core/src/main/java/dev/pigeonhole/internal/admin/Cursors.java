@@ -2,6 +2,7 @@ package dev.pigeonhole.internal.admin;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.admin.Page;
 import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.store.Listed;
@@ -38,6 +39,17 @@ final class Cursors {
     return new Page<>(
         shown.stream().map(Listed::view).toList(),
         found.size() > size ? Optional.of(text(shown.get(size - 1).place())) : Optional.empty());
+  }
+
+  /** How much of a list without pages is asked for. */
+  static int limit(int limit) {
+    if (limit < 1 || limit > InboxAdmin.MOST_LISTED) {
+      throw new InboxException(
+          ErrorCode.PAGE_INVALID,
+          "A list has 1 to %,d items, and %d were asked for."
+              .formatted(InboxAdmin.MOST_LISTED, limit));
+    }
+    return limit;
   }
 
   private static String text(Place place) {

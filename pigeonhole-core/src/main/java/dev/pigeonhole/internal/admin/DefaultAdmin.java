@@ -7,6 +7,7 @@ import dev.pigeonhole.Message;
 import dev.pigeonhole.admin.AuditEntry;
 import dev.pigeonhole.admin.BlockedKey;
 import dev.pigeonhole.admin.ChangeResult;
+import dev.pigeonhole.admin.ConflictDetail;
 import dev.pigeonhole.admin.ConflictView;
 import dev.pigeonhole.admin.Content;
 import dev.pigeonhole.admin.Count;
@@ -38,6 +39,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** Administration over the store: keys are resolved by what the store has ever seen. */
 public final class DefaultAdmin implements InboxAdmin {
@@ -73,6 +75,14 @@ public final class DefaultAdmin implements InboxAdmin {
     return admin.handler(handler);
   }
 
+  private static String source(String source) {
+    return Words.checked("source", source);
+  }
+
+  private static String messageId(String id) {
+    return Words.checked("id", id);
+  }
+
   // ---- seeing
 
   @Override
@@ -104,23 +114,24 @@ public final class DefaultAdmin implements InboxAdmin {
 
   @Override
   public Optional<DeliveryView> find(String source, String id, String handler) {
-    return queries().find(source, id, id(handler).family()).map(new Standings(admin.store())::seen);
+    return queries()
+        .find(source(source), messageId(id), id(handler).family())
+        .map(new Standings(admin.store())::seen);
   }
 
   @Override
   public Optional<MessageDetail> message(String source, String id) {
-    return queries().message(source, id).map(this::detail);
+    return queries().message(source(source), messageId(id)).map(this::detail);
   }
 
   private MessageDetail detail(MessageState state) {
     Standings standings = new Standings(admin.store());
     StoredMessage message = state.message();
-    byte[] content = message.content();
     return new MessageDetail(
         state.view(),
         state.lane(),
         HeaderFormat.decode(message.headers()),
-        Optional.ofNullable(content).map(bytes -> new Content(bytes, message.contentType())),
+        content(message.content(), message.contentType()),
         Optional.ofNullable(message.occurredAt()),
         state.deliveries().stream()
             .map(
@@ -129,6 +140,10 @@ public final class DefaultAdmin implements InboxAdmin {
                         standings.seen(each.view()), each.failures(), each.edit()))
             .toList(),
         state.conflicts());
+  }
+
+  private static Optional<Content> content(byte @Nullable [] bytes, String type) {
+    return bytes == null ? Optional.empty() : Optional.of(new Content(bytes, type));
   }
 
   @Override
@@ -172,17 +187,17 @@ public final class DefaultAdmin implements InboxAdmin {
 
   @Override
   public List<AuditEntry> audit(int limit) {
-    return queries().audit(limit);
+    return queries().audit(Cursors.limit(limit));
   }
 
   @Override
   public List<DeliveryView> poisoned(int limit) {
-    return queries().poisoned(null, limit);
+    return queries().poisoned(null, Cursors.limit(limit));
   }
 
   @Override
   public List<DeliveryView> poisoned(String handler, int limit) {
-    return queries().poisoned(id(handler).family(), limit);
+    return queries().poisoned(id(handler).family(), Cursors.limit(limit));
   }
 
   // ---- changing
@@ -190,7 +205,12 @@ public final class DefaultAdmin implements InboxAdmin {
   @Override
   public boolean retry(String source, String id, String handler, String reason) {
     return queries()
-        .retry(source, id, id(handler).family(), admin.actor(), Administration.checked(reason));
+        .retry(
+            source(source),
+            messageId(id),
+            id(handler).family(),
+            admin.actor(),
+            Administration.checked(reason));
   }
 
   @Override
@@ -206,8 +226,8 @@ public final class DefaultAdmin implements InboxAdmin {
   private boolean end(String source, String id, String handler, boolean discarded, String reason) {
     return queries()
         .end(
-            source,
-            id,
+            source(source),
+            messageId(id),
             id(handler).family(),
             discarded,
             admin.actor(),
@@ -226,7 +246,7 @@ public final class DefaultAdmin implements InboxAdmin {
     int family = id(handler).family();
     String checked = Administration.checked(reason);
     return queries()
-        .message(source, id)
+        .message(source(source), messageId(id))
         .map(state -> Hashes.content(state.message().contentType(), content))
         .map(hash -> new EditedContent(content.clone(), hash))
         .map(edit -> queries().edit(source, id, family, edit, admin.actor(), checked))
@@ -235,18 +255,38 @@ public final class DefaultAdmin implements InboxAdmin {
 
   @Override
   public boolean replay(String source, String id, String handler, String reason) {
-    return queries().replay(source, id, id(handler), admin.actor(), Administration.checked(reason))
+    return queries()
+            .replay(
+                source(source),
+                messageId(id),
+                id(handler),
+                admin.actor(),
+                Administration.checked(reason))
         == AdminChange.Effect.CHANGED;
   }
 
   @Override
   public Optional<ChangeResult> operation(String name) {
-    return queries().operation(name).map(ChangeOfMany::result);
+    return queries().operation(Words.checked("name", name)).map(ChangeOfMany::result);
   }
 
   @Override
   public List<ConflictView> conflicts(int limit) {
-    return queries().conflicts(limit);
+    return queries().conflicts(Cursors.limit(limit));
+  }
+
+  @Override
+  public Optional<ConflictDetail> conflict(long conflict) {
+    return queries()
+        .conflict(conflict)
+        .map(
+            copy ->
+                new ConflictDetail(
+                    copy.view(),
+                    HeaderFormat.decode(copy.headers()),
+                    content(copy.content(), copy.view().contentType()),
+                    Optional.ofNullable(copy.orderingKey()),
+                    Optional.ofNullable(copy.occurredAt())));
   }
 
   @Override
@@ -257,31 +297,8 @@ public final class DefaultAdmin implements InboxAdmin {
 
   @Override
   public Optional<Acceptance> acceptConflict(long conflict, String newId, String reason) {
-    String checked = Administration.checked(reason);
-    return queries()
-        .conflict(conflict)
-        .map(
-            copy -> {
-              ConflictView view = copy.view();
-              Message message =
-                  Message.encoded(newId, view.type(), copy.content(), view.contentType())
-                      .from(view.message().source())
-                      .transport(view.transport())
-                      .headers(HeaderFormat.decode(copy.headers()));
-              if (copy.orderingKey() != null) {
-                message = message.orderedBy(copy.orderingKey());
-              }
-              if (copy.occurredAt() != null) {
-                message = message.occurredAt(copy.occurredAt());
-              }
-              Acceptance answer = accepting.apply(view.channel(), message);
-              if (answer instanceof Acceptance.Accepted || answer instanceof Acceptance.Repeat) {
-                queries()
-                    .endConflict(
-                        conflict, "accept", admin.actor(), "as '%s': %s".formatted(newId, checked));
-              }
-              return answer;
-            });
+    return new SecondCopies(admin, accepting)
+        .accept(conflict, messageId(newId), Administration.checked(reason));
   }
 
   @Override
@@ -308,7 +325,7 @@ public final class DefaultAdmin implements InboxAdmin {
 
   @Override
   public List<BlockedKey> blockedKeys(int limit) {
-    return queries().blockedKeys(limit);
+    return queries().blockedKeys(Cursors.limit(limit));
   }
 
   @Override
@@ -318,7 +335,7 @@ public final class DefaultAdmin implements InboxAdmin {
         .releaseKey(
             id.family(),
             id.keyId(),
-            orderingKey,
+            Words.checked("ordering key", orderingKey),
             Hashes.key(orderingKey),
             admin.actor(),
             Administration.checked(reason));

@@ -31,6 +31,9 @@ final class Words {
   private static final Instant FIRST = Instant.parse("1970-01-01T00:00:00Z");
   private static final Instant LAST = Instant.parse("9999-12-30T00:00:00Z");
 
+  /** The longest that any name of a message can be. */
+  private static final int LONGEST_NAME = 250;
+
   static final Words NONE = new Words(new EnumMap<>(Word.class));
 
   private final Map<Word, String> said;
@@ -45,12 +48,24 @@ final class Words {
     return with(word, (early.isAfter(LAST) ? LAST : early).toString());
   }
 
+  /** What one thing is asked for by: it could have this name. */
+  static String checked(String what, String value) {
+    if (!Names.isText(value, LONGEST_NAME)) {
+      throw impossible(what, value);
+    }
+    return value;
+  }
+
+  private static InboxException impossible(String what, String value) {
+    return new InboxException(
+        ErrorCode.SELECTION_INVALID,
+        "Nothing can have '%s' as its %s. Look for control characters and for its length."
+            .formatted(Names.shown(value), what));
+  }
+
   Words with(Word word, String value) {
     if (Names.badCharacter(value) >= 0 || value.length() > LONGEST) {
-      throw new InboxException(
-          ErrorCode.SELECTION_INVALID,
-          "Nothing can have '%s' as its %s. Look for control characters and for its length."
-              .formatted(Names.shown(value), name(word)));
+      throw impossible(name(word), value);
     }
     EnumMap<Word, String> more = new EnumMap<>(Word.class);
     more.putAll(said);

@@ -140,9 +140,16 @@ public final class Intake {
     return new Checked(taken, null, identity.idMade(), identity.keyMissing(), ignored);
   }
 
-  private static Identity byId(
+  private Identity byId(
       ChannelSpec channel, Message message, String type, byte[] contentHash, boolean keyMissing) {
     String source = message.source().orElse(channel.name());
+    if (registry.isKeySource(source)) {
+      throw reject(
+          ErrorCode.SOURCE_INVALID,
+          ("The source '%s' stands for business keys of this inbox, and this message has none: its"
+                  + " id could be taken for one. Use another source.")
+              .formatted(Names.shown(source)));
+    }
     String id = message.id();
     boolean make = (id == null || id.isEmpty()) && channel.onMissingId() != OnMissingId.REJECT;
     return new Identity(
@@ -163,14 +170,14 @@ public final class Intake {
       byte[] contentHash) {
     String key = selected(type, selector, message, encoded);
     if (key != null) {
-      return new Identity(type.name(), key, true, false, false);
+      return new Identity(type.keySource(), key, true, false, false);
     }
     OnMissingKey policy = type.onMissingKey();
     if (policy == OnMissingKey.USE_ID) {
       return byId(channel, message, typeName, contentHash, true);
     }
     if (policy == OnMissingKey.ACCEPT_EVERY_COPY) {
-      return new Identity(type.name(), "random-" + UUID.randomUUID(), true, false, true);
+      return new Identity(type.keySource(), "random-" + UUID.randomUUID(), true, false, true);
     }
     throw reject(
         ErrorCode.KEY_SELECTOR_FAILED,

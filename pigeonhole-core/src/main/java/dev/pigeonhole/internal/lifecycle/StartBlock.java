@@ -3,6 +3,7 @@ package dev.pigeonhole.internal.lifecycle;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.OnMissingId;
+import dev.pigeonhole.OnMissingKey;
 import dev.pigeonhole.Unhandled;
 import dev.pigeonhole.internal.prune.Retention;
 import dev.pigeonhole.internal.registry.ChannelSpec;
@@ -236,6 +237,14 @@ final class StartBlock {
       lines.add(where + "onMissingId(HASH_CONTENT): equal content without an id is handled once");
     } else if (channel.onMissingId() == OnMissingId.ACCEPT_EVERY_COPY) {
       lines.add(where + "onMissingId(ACCEPT_EVERY_COPY): every copy without an id is handled");
+    }
+    for (TypeSpec type : channel.types()) {
+      if (type.onMissingKey() == OnMissingKey.ACCEPT_EVERY_COPY) {
+        lines.add(
+            where
+                + "type %s, missingKey(ACCEPT_EVERY_COPY): every copy without a key is handled"
+                    .formatted(Names.shown(type.name())));
+      }
     }
   }
 

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -19,6 +20,7 @@ public final class Registry {
   private final List<BoundHandler> handlers = new ArrayList<>();
   private final Set<Integer> families = new LinkedHashSet<>();
   private final Map<HandlerSpec, BoundHandler> bySpec = new HashMap<>();
+  private final Set<String> keySources = new HashSet<>();
 
   /**
    * @param ids what the store answered for {@link #families}, in the same order
@@ -28,6 +30,9 @@ public final class Registry {
     for (ChannelSpec channel : specs) {
       channels.put(channel.name(), channel);
       for (TypeSpec type : channel.types()) {
+        if (type.businessKey() != null) {
+          keySources.add(type.keySource());
+        }
         for (HandlerSpec spec : type.handlers()) {
           bind(new BoundHandler(spec, type, List.copyOf(ids.get(next++)), channel.onPoison()));
         }
@@ -74,6 +79,11 @@ public final class Registry {
   /** Every family that this application can run. */
   public Set<Integer> families() {
     return Collections.unmodifiableSet(families);
+  }
+
+  /** Whether business keys of a type are known under this source, so that no plain id may be. */
+  public boolean isKeySource(String source) {
+    return keySources.contains(source);
   }
 
   /** Who wants messages of this type, as new deliveries name them. */

@@ -47,6 +47,15 @@ public record TypeSpec(
     return names;
   }
 
+  /**
+   * The source that business keys of this type are known under. It goes by the oldest name, the
+   * last one, so that a rename does not make every key new; no channel can be called so.
+   */
+  public String keySource() {
+    List<String> names = names();
+    return "key of " + names.get(names.size() - 1);
+  }
+
   /** What to do with a message of this logical name; null where it has the present form. */
   public @Nullable Upcast upcast(String logicalName) {
     for (Upcast each : upcasts) {

@@ -233,7 +233,7 @@ class IntakeTest {
           Objects.requireNonNull(
               check(payload -> ((Order) payload).reference(), null, order(null)).message());
 
-      assertThat(keyed.source()).isEqualTo("order.placed");
+      assertThat(keyed.source()).isEqualTo("key of Order"); // its oldest name
       assertThat(keyed.id()).isEqualTo("o-1");
       assertThat(keyed.onConflict()).isEqualTo(OnConflict.REPEAT);
     }
@@ -247,7 +247,7 @@ class IntakeTest {
           Objects.requireNonNull(
               check(payload -> ((Order) payload).reference(), null, message).message());
 
-      assertThat(keyed.source()).isEqualTo("order.placed"); // by a former name, under one name
+      assertThat(keyed.source()).isEqualTo("key of Order"); // by a former name, under one name
       assertThat(keyed.id()).isEqualTo("o-7");
     }
 
@@ -306,7 +306,7 @@ class IntakeTest {
       assertThat(own.onConflict()).isEqualTo(OnConflict.KEEP);
       Intake.Checked any = check(payload -> key, OnMissingKey.ACCEPT_EVERY_COPY, null, message);
       NewMessage random = Objects.requireNonNull(any.message());
-      assertThat(random.source()).isEqualTo("order.placed");
+      assertThat(random.source()).isEqualTo("key of Order");
       assertThat(random.id()).startsWith("random-");
       assertThat(List.of(byId.keyMissing(), any.keyMissing())).containsExactly(true, true);
       assertThat(List.of(byId.idMade(), any.idMade())).containsExactly(false, false);

@@ -217,7 +217,7 @@ final class JdbcAdmin implements AdminQueries {
   private static final String CONFLICTS =
       """
       SELECT c.conflict_id, m.source, m.id, c.type, c.channel, c.transport, c.content_type,
-             coalesce(octet_length(c.content), 0), c.received_at%s
+             coalesce(octet_length(c.content), 0), c.received_at, c.accepted_as%s
       FROM {conflict} c JOIN {message} m ON m.seq = c.seq
       """;
 
@@ -232,7 +232,8 @@ final class JdbcAdmin implements AdminQueries {
       CONFLICTS.formatted(", c.content, c.headers, c.ordering_key, c.occurred_at")
           + "WHERE c.conflict_id = ?";
 
-  private static final String END_CONFLICT = "DELETE FROM {conflict} WHERE conflict_id = ?";
+  private static final String END_CONFLICT =
+      "DELETE FROM {conflict} WHERE conflict_id = ? AND accepted_as IS NULL";
 
   // A family bears the number of its first key.
   private static final String LOCK_HANDLERS =
@@ -269,6 +270,7 @@ final class JdbcAdmin implements AdminQueries {
   private final AdminDetail detail;
   private final Operations operations;
   private final Replays replays;
+  private final ConflictClaims claims;
 
   JdbcAdmin(
       Jdbc jdbc,
@@ -287,6 +289,7 @@ final class JdbcAdmin implements AdminQueries {
     this.detail = new AdminDetail(jdbc, lists, statements);
     this.operations = new Operations(jdbc);
     this.replays = new Replays(statements, families);
+    this.claims = new ConflictClaims(jdbc);
   }
 
   private record Key(int keyId, String text, int family) {}
@@ -882,10 +885,10 @@ final class JdbcAdmin implements AdminQueries {
         row ->
             new SecondCopy(
                 conflict(session, row),
-                row.getBytes(10),
                 row.getBytes(11),
-                row.getString(12),
-                session.dialect.read(row, 13)));
+                row.getBytes(12),
+                row.getString(13),
+                session.dialect.read(row, 14)));
   }
 
   private static ConflictView conflict(Session session, ResultSet row) throws SQLException {
@@ -897,7 +900,23 @@ final class JdbcAdmin implements AdminQueries {
         row.getString(6),
         row.getString(7),
         row.getLong(8),
-        session.time(row, 9));
+        session.time(row, 9),
+        Optional.ofNullable(row.getString(10)));
+  }
+
+  @Override
+  public Optional<String> claimConflict(long conflict, String newId, String actor, String reason) {
+    return claims.claim(conflict, newId, actor, reason);
+  }
+
+  @Override
+  public void unclaimConflict(long conflict, String newId, String actor, String reason) {
+    claims.unclaim(conflict, newId, actor, reason);
+  }
+
+  @Override
+  public void finishConflict(long conflict, String newId) {
+    claims.finish(conflict, newId);
   }
 
   @Override

@@ -34,6 +34,13 @@ final class Replays {
   private static final String EXISTS = "SELECT 1 FROM {message} WHERE seq = ?";
 
   // Index: receipt_pk.
+  private static final String FIRST_KEY =
+      """
+      SELECT key_id FROM {receipt} WHERE seq = ? AND handler IN (:kin)
+      ORDER BY completed_at, key_id LIMIT 1
+      """;
+
+  // Index: receipt_pk.
   private static final String FORGET_RECEIPT =
       "DELETE FROM {receipt} WHERE seq = ? AND handler IN (:kin)";
 
@@ -125,8 +132,13 @@ final class Replays {
     if (lives > MOST_LIVES) {
       return Effect.TOO_OFTEN;
     }
+    // The idempotency key is made of the handler's key; whoever has seen it must see it again.
+    int keyId =
+        session
+            .one(ofKin(session, FIRST_KEY, kin), params -> params.add(seq), row -> row.getInt(1))
+            .orElse(handler.keyId());
     int forgotten = session.update(ofKin(session, FORGET_RECEIPT, kin), params -> params.add(seq));
-    String row = "%d, %d, %d, %d".formatted(message.lane(), handler.family(), seq, handler.keyId());
+    String row = "%d, %d, %d, %d".formatted(message.lane(), handler.family(), seq, keyId);
     String insert =
         session
                 .sql(ADD)

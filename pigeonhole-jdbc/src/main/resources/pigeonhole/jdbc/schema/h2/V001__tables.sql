@@ -210,6 +210,7 @@ CREATE TABLE IF NOT EXISTS {prefix}conflict (
   content      blob,
   ordering_key varchar,
   occurred_at  timestamp(6) with time zone,
+  accepted_as  varchar,
   CONSTRAINT {name}conflict_pk PRIMARY KEY (conflict_id),
   CONSTRAINT {name}conflict_copy UNIQUE (seq, content_hash)
 );

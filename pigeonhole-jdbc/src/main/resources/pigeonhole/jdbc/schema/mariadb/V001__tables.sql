@@ -210,6 +210,7 @@ CREATE TABLE IF NOT EXISTS {prefix}conflict (
   content      longblob,
   ordering_key varbinary(800),
   occurred_at  datetime(6),
+  accepted_as  varbinary(1000),
   PRIMARY KEY (conflict_id),
   CONSTRAINT {name}conflict_copy UNIQUE (seq, content_hash)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;

@@ -222,6 +222,7 @@ CREATE TABLE IF NOT EXISTS {prefix}conflict (
   content      bytea,
   ordering_key text COLLATE "C",
   occurred_at  timestamptz,
+  accepted_as  text COLLATE "C",
   CONSTRAINT {name}conflict_pk PRIMARY KEY (conflict_id),
   CONSTRAINT {name}conflict_copy UNIQUE (seq, content_hash)
 );
