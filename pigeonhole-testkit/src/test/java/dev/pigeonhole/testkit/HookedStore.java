@@ -26,7 +26,12 @@ final class HookedStore implements InboxStore {
   /** A call on its way, such as {@code settle}. */
   interface Call {
     @Nullable Object proceed() throws Throwable;
+
+    Object argument(int index);
   }
+
+  /** Calls of an operator: no matter what the node's own go through, an operator may look. */
+  private static final String ADMIN = "admin.";
 
   private final InboxStore store;
   private final Acceptor acceptor;
@@ -40,15 +45,18 @@ final class HookedStore implements InboxStore {
 
   HookedStore(InboxStore store) {
     this.store = store;
-    this.acceptor = hooked(Acceptor.class, store.acceptor());
-    this.deliveries = hooked(Deliveries.class, store.deliveries());
-    this.nodes = hooked(Nodes.class, store.nodes());
-    this.maintenance = hooked(Maintenance.class, store.maintenance());
-    this.admin = store.admin();
+    this.acceptor = hooked("", Acceptor.class, store.acceptor());
+    this.deliveries = hooked("", Deliveries.class, store.deliveries());
+    this.nodes = hooked("", Nodes.class, store.nodes());
+    this.maintenance = hooked("", Maintenance.class, store.maintenance());
+    this.admin = hooked(ADMIN, AdminQueries.class, store.admin());
     this.clock = store.clock();
   }
 
-  /** From now on this hook stands around every call of this method, or of all with {@code *}. */
+  /**
+   * From now on this hook stands around every call of this method, or of all with {@code *}; those
+   * of an operator are not among them and have names such as {@code admin.step}.
+   */
   HookedStore around(String method, Hook hook) {
     hooks.put(method, hook);
     return this;
@@ -70,24 +78,34 @@ final class HookedStore implements InboxStore {
     return count == null ? 0 : count.get();
   }
 
-  private <T> T hooked(Class<T> group, T target) {
+  private <T> T hooked(String prefix, Class<T> group, T target) {
     return group.cast(
         Proxy.newProxyInstance(
             group.getClassLoader(),
             new Class<?>[] {group},
             (proxy, method, arguments) -> {
-              calls
-                  .computeIfAbsent(method.getName(), none -> new AtomicInteger())
-                  .incrementAndGet();
+              String name = prefix + method.getName();
+              calls.computeIfAbsent(name, none -> new AtomicInteger()).incrementAndGet();
               Call call =
-                  () -> {
-                    try {
-                      return method.invoke(target, arguments);
-                    } catch (InvocationTargetException e) {
-                      throw e.getCause();
+                  new Call() {
+                    @Override
+                    public @Nullable Object proceed() throws Throwable {
+                      try {
+                        return method.invoke(target, arguments);
+                      } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                      }
+                    }
+
+                    @Override
+                    public Object argument(int index) {
+                      return arguments[index];
                     }
                   };
-              Hook hook = hooks.getOrDefault("*", hooks.get(method.getName()));
+              Hook hook = hooks.get(name);
+              if (prefix.isEmpty()) {
+                hook = hooks.getOrDefault("*", hook);
+              }
               return hook == null ? call.proceed() : hook.around(call);
             }));
   }

@@ -183,7 +183,12 @@ class RunningBehaviourTest {
       allQueued.countDown();
       inbox.awaitDrained();
       assertThat(ran).hasSize(600);
-      assertThat(ran.subList(0, 300)).as("the first half is shared").contains("a", "b");
+      for (String handler : List.of("a", "b")) {
+        assertThat(ran.subList(0, 300))
+            .as("the first half is shared")
+            .filteredOn(handler::equals)
+            .hasSizeGreaterThanOrEqualTo(100);
+      }
       inbox.close();
     } finally {
       one.shutdownNow();
