@@ -86,7 +86,7 @@ class StartBlockTest {
     }
 
     @Override
-    public Optional<Duration> redeliveryHorizon() {
+    public Optional<Duration> repeatHorizon() {
       return Optional.of(horizon);
     }
 
