@@ -89,6 +89,9 @@ public interface Inbox {
   /** The delivery of a message to a handler, by current or former key. */
   Optional<DeliveryView> find(String source, String id, String handler);
 
-  /** Seeing and repairing. */
+  /**
+   * Seeing and repairing. Say who does it with {@link InboxAdmin#as}; without it changes are
+   * audited as {@code application}.
+   */
   InboxAdmin admin();
 }

@@ -2,7 +2,12 @@ package dev.pigeonhole;
 
 import org.jspecify.annotations.Nullable;
 
-/** The root of everything this library throws. Its {@link #code()} is stable across versions. */
+/**
+ * The root of what this library throws when something is wrong with a message, a configuration, the
+ * store or a change. Its {@link #code()} is stable across versions. A call that is wrong in itself,
+ * or that comes when nothing can be done any more, is answered as everywhere in Java, with {@link
+ * IllegalArgumentException} or {@link IllegalStateException}.
+ */
 public class InboxException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

@@ -16,6 +16,7 @@ public interface Interceptor {
   /** The rest of the attempt. To be called once, on the thread that it was given to. */
   @FunctionalInterface
   interface Next {
+    /** Runs it, and throws what it throws. */
     void proceed() throws Exception;
   }
 }

@@ -2,7 +2,10 @@ package dev.pigeonhole;
 
 import java.util.List;
 
-/** Sees messages before retention deletes them, to put them elsewhere. */
+/**
+ * Sees messages before retention deletes them, to put them elsewhere. What an operator purges does
+ * not come here.
+ */
 @FunctionalInterface
 public interface PruneListener {
 

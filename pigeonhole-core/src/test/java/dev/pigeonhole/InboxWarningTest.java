@@ -87,7 +87,7 @@ class InboxWarningTest {
     }
 
     @Override
-    public Optional<Duration> redeliveryHorizon() {
+    public Optional<Duration> repeatHorizon() {
       return Optional.ofNullable(horizon);
     }
 

@@ -72,9 +72,4 @@ class ArchitectureTest {
   void bannedPackagesKeepApart() {
     assertThat(inspection.bannedPackagesKeepApart()).isEmpty();
   }
-
-  @Test
-  void placeholdersAreEmpty() {
-    assertThat(inspection.placeholdersAreEmpty()).isEmpty();
-  }
 }

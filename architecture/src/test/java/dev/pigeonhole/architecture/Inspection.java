@@ -163,21 +163,6 @@ final class Inspection {
     return problems;
   }
 
-  List<String> placeholdersAreEmpty() {
-    Set<String> problems = new TreeSet<>();
-    for (Pom pom : site.poms()) {
-      boolean hasClasses =
-          site.types().stream()
-              .anyMatch(it -> it.module().equals(pom.name()) && !it.isPackageInfo());
-      if (pom.placeholder() && hasClasses) {
-        problems.add(
-            "Module %s has classes now: remove module.placeholder from its pom, so that its dependencies are analysed."
-                .formatted(pom.name()));
-      }
-    }
-    return List.copyOf(problems);
-  }
-
   private List<String> problems(Predicate<Use> bad, String sentence) {
     return site.uses().stream()
         .filter(bad)

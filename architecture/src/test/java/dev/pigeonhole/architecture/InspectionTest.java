@@ -56,7 +56,6 @@ class InspectionTest {
       new Pom(
           "pigeonhole-bom",
           "pigeonhole-bom",
-          false,
           List.of(),
           List.of("pigeonhole-core", "pigeonhole-jdbc", "pigeonhole-testkit"));
   private static final Pom CORE = pom("pigeonhole-core", "slf4j-api", "jspecify");
@@ -65,14 +64,12 @@ class InspectionTest {
       new Pom(
           "pigeonhole-testkit",
           "pigeonhole-testkit",
-          false,
           List.of(new Dependency("assertj-core", true)),
           List.of());
   private static final Pom EXAMPLES =
       new Pom(
           "examples",
           "pigeonhole-examples",
-          false,
           List.of(new Dependency("pigeonhole-jdbc", false), new Dependency("HikariCP", false)),
           List.of());
 
@@ -93,7 +90,6 @@ class InspectionTest {
     assertThat(sound.internalStaysInItsModule()).isEmpty();
     assertThat(sound.classesUseTheModulesTheirRowAllows()).isEmpty();
     assertThat(sound.bannedPackagesKeepApart()).isEmpty();
-    assertThat(sound.placeholdersAreEmpty()).isEmpty();
   }
 
   @Test
@@ -122,7 +118,7 @@ class InspectionTest {
 
   @Test
   void publishedModuleMissingFromTheBomIsFound() {
-    Pom bom = new Pom("pigeonhole-bom", "pigeonhole-bom", false, List.of(), List.of());
+    Pom bom = new Pom("pigeonhole-bom", "pigeonhole-bom", List.of(), List.of());
 
     assertThat(inspect(List.of(bom, CORE)).bomListsThePublishedModules()).hasSize(1);
   }
@@ -216,16 +212,6 @@ class InspectionTest {
   }
 
   @Test
-  void placeholderWithClassesIsFound() {
-    Pom core = new Pom("pigeonhole-core", "pigeonhole-core", true, List.of(), List.of());
-
-    assertThat(inspect(List.of(core), use(INBOX, PRUNER)).placeholdersAreEmpty())
-        .singleElement()
-        .asString()
-        .contains("remove module.placeholder");
-  }
-
-  @Test
   void tableThatIsMissingOrBrokenIsRefused() {
     assertThatThrownBy(() -> Blueprint.parse("# Architecture"))
         .hasMessageContaining("no table with the columns Module, May depend on");
@@ -253,7 +239,7 @@ class InspectionTest {
   private static Pom pom(String name, String... dependencies) {
     List<Dependency> declared =
         Arrays.stream(dependencies).map(it -> new Dependency(it, false)).toList();
-    return new Pom(name, name, false, declared, List.of());
+    return new Pom(name, name, declared, List.of());
   }
 
   private static Unit type(String packageName, String simpleName, String module) {

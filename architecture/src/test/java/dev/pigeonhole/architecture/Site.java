@@ -23,12 +23,7 @@ import org.xml.sax.SAXException;
 record Site(List<Pom> poms, Set<Unit> types, Set<Use> uses, Set<String> nullMarkedPackages) {
 
   /** A module as its pom declares it; the name is that of its directory. */
-  record Pom(
-      String name,
-      String artifact,
-      boolean placeholder,
-      List<Dependency> dependencies,
-      List<String> managed) {}
+  record Pom(String name, String artifact, List<Dependency> dependencies, List<String> managed) {}
 
   /** A dependency outside test scope. */
   record Dependency(String artifact, boolean optional) {}
@@ -88,10 +83,7 @@ record Site(List<Pom> poms, Set<Unit> types, Set<Use> uses, Set<String> nullMark
             .flatMap(it -> children(it, "dependency"))
             .map(it -> text(it, "artifactId"))
             .toList();
-    boolean placeholder =
-        children(project, "properties")
-            .anyMatch(it -> text(it, "module.placeholder").equals("true"));
-    return new Pom(name, text(project, "artifactId"), placeholder, dependencies, managed);
+    return new Pom(name, text(project, "artifactId"), dependencies, managed);
   }
 
   private static List<String> modules(Element project) {

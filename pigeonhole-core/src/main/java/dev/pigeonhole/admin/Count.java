@@ -23,6 +23,7 @@ public record Count(long value, boolean more) {
     return found > most ? new Count(most, true) : of(found);
   }
 
+  /** Both together; there may be more if either says so. */
   public Count plus(Count other) {
     return new Count(value + other.value, more || other.more);
   }

@@ -28,10 +28,13 @@ public interface DeliverySelection {
   /** Those of messages with this logical type name. */
   DeliverySelection type(String name);
 
+  /** Those of messages that came through this channel. */
   DeliverySelection channel(String name);
 
+  /** Those of messages from this source. */
   DeliverySelection source(String source);
 
+  /** Those of messages with this id, whatever their source. */
   DeliverySelection id(String id);
 
   /** Those of messages that were received at this time or later. */

@@ -5,18 +5,21 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Seeing and repairing an inbox. Reads are records; changes name who and why. A handler key that
- * was never registered is refused with {@link dev.pigeonhole.ErrorCode#HANDLER_KEY_UNKNOWN}, so
- * that a slip is not taken for an empty answer; so is, with {@link
- * dev.pigeonhole.ErrorCode#SELECTION_INVALID}, a source, an id or an ordering key that nothing can
- * have. Safe for many threads.
+ * Seeing and repairing an inbox. Reads are records; changes name who and why: say who with {@link
+ * #as}, or the audit says {@code application}. A handler key that was never registered is refused
+ * with {@link dev.pigeonhole.ErrorCode#HANDLER_KEY_UNKNOWN}, so that a slip is not taken for an
+ * empty answer; so is, with {@link dev.pigeonhole.ErrorCode#SELECTION_INVALID}, a source, an id or
+ * an ordering key that nothing can have. Safe for many threads.
  */
 public interface InboxAdmin {
 
   /** As many as can be asked for at once where a list has no pages. */
   int MOST_LISTED = 10_000;
 
-  /** The same administration in somebody's name; changes are recorded under it. */
+  /**
+   * The same administration in somebody's name; changes are recorded under it. Without a name they
+   * are recorded under {@code application}.
+   */
   InboxAdmin as(String actor);
 
   /** Deliveries per handler key and state, each counted up to {@link Count#MOST}. */

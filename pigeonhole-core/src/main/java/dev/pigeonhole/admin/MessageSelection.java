@@ -14,10 +14,13 @@ public interface MessageSelection {
   /** Those with this logical type name. */
   MessageSelection type(String name);
 
+  /** Those that came through this channel. */
   MessageSelection channel(String name);
 
+  /** Those from this source. */
   MessageSelection source(String source);
 
+  /** Those with this id, whatever their source. */
   MessageSelection id(String id);
 
   /** Those that were received at this time or later. */

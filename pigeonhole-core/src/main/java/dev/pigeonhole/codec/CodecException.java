@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 public final class CodecException extends InboxException {
   private static final long serialVersionUID = 1L;
 
+  /** The code is put in front of the message. */
   public CodecException(ErrorCode code, String message, @Nullable Throwable cause) {
     super(code, message, cause);
   }

@@ -131,7 +131,7 @@ public sealed interface InboxEvent {
   record Released(String inbox, String handler, MessageRef message, int releases)
       implements OfHandler {}
 
-  /** A settle was refused: somebody else had settled the delivery, this node was a zombie. */
+  /** A settle was refused: somebody else had settled the delivery. */
   record Refused(String inbox, String handler, long seq) implements OfHandler {}
 
   /** An attempt ignores its timeout; its slot was replaced. */

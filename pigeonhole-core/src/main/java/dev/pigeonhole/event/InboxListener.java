@@ -81,7 +81,10 @@ public interface InboxListener {
       return with(InboxEvent.Failed.class, action);
     }
 
-    /** Deliveries that wait for an operator. */
+    /**
+     * Deliveries that wait for an operator. An alarm listens to {@link #onPoisonedUnknown} as well:
+     * what is poisoned because nobody knows its key is told of there, and not here.
+     */
     public Choice onPoisoned(Consumer<? super InboxEvent.Poisoned> action) {
       return with(InboxEvent.Poisoned.class, action);
     }

@@ -47,6 +47,7 @@ public interface Pruning {
   /** The wait between the end of one walk over all messages and the beginning of the next. */
   Duration betweenRounds();
 
+  /** What becomes of a message that nobody works on; asked anew in every round. */
   Fate judge(Finished message);
 
   /** Whether {@link #archive} wants to see what is deleted. */

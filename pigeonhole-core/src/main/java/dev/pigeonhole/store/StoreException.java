@@ -21,10 +21,12 @@ public final class StoreException extends InboxException {
   private final Kind kind;
   private final boolean deadlock;
 
+  /** Anything but a deadlock. The code is put in front of the message. */
   public StoreException(Kind kind, ErrorCode code, String message, @Nullable Throwable cause) {
     this(kind, code, message, cause, false);
   }
 
+  /** The code is put in front of the message. */
   public StoreException(
       Kind kind, ErrorCode code, String message, @Nullable Throwable cause, boolean deadlock) {
     super(code, message, cause);

@@ -35,6 +35,7 @@ public interface Transactions {
   /** The handler's part of a unit. */
   @FunctionalInterface
   interface Work {
+    /** Runs the handler for one delivery; what it throws rolls the whole unit back. */
     void run(Delivery delivery, Connection connection) throws Exception;
 
     /**
@@ -52,6 +53,7 @@ public interface Transactions {
 
     private final transient Delivery delivery;
 
+    /** The cause is what the work threw, or what it did wrong. */
     public WorkFailedException(Delivery delivery, Throwable cause) {
       super(cause);
       this.delivery = delivery;

@@ -21,7 +21,7 @@ public interface MessageSource {
    * the offsets of a topic, the retries of a sender. An inbox that forgets earlier warns at its
    * start. Empty where nobody can say.
    */
-  default Optional<Duration> redeliveryHorizon() {
+  default Optional<Duration> repeatHorizon() {
     return Optional.empty();
   }
 

@@ -87,7 +87,7 @@ class StartBlockTest {
     }
 
     @Override
-    public Optional<Duration> redeliveryHorizon() {
+    public Optional<Duration> repeatHorizon() {
       return Optional.of(horizon);
     }
 

@@ -26,8 +26,14 @@ public final class CrashPlan {
     this.point = point;
   }
 
-  /** Starts a plan for the first time that this point is reached from now on. */
+  /**
+   * Starts a plan for the first time that this point is reached from now on.
+   *
+   * @throws IllegalArgumentException if the library has no such point, so that a slip is not taken
+   *     for a crash that did no harm; names that begin with {@code test.} are yours
+   */
   public static CrashPlan at(String point) {
+    CrashPointNames.check(point);
     return new CrashPlan(point);
   }
 
@@ -83,6 +89,7 @@ public final class CrashPlan {
 
   /** How often the point was reached since its first plan was set; 0 without one. */
   public static long hits(String point) {
+    CrashPointNames.check(point);
     return CrashPointHook.hits(point);
   }
 

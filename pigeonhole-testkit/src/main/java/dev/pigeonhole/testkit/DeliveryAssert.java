@@ -24,6 +24,16 @@ public final class DeliveryAssert extends AbstractAssert<DeliveryAssert, @Nullab
     return is(DeliveryState.COMPLETED);
   }
 
+  /** An operator has decided that nobody needs to do it. */
+  public DeliveryAssert isDiscarded() {
+    return is(DeliveryState.DISCARDED);
+  }
+
+  /** Waits because no living node knows its handler key. */
+  public DeliveryAssert isHeld() {
+    return is(DeliveryState.HELD);
+  }
+
   /** Runs with the next look: new, or due again. */
   public DeliveryAssert isPending() {
     return is(DeliveryState.PENDING);
@@ -80,9 +90,15 @@ public final class DeliveryAssert extends AbstractAssert<DeliveryAssert, @Nullab
     return this;
   }
 
-  /** So many attempts have ended: the failed ones, and the one that completed it. */
+  /**
+   * So many attempts have ended since the last retry: those that failed, those that ended their
+   * process while they ran alone, and the one that completed it. What an operator has completed had
+   * no such one.
+   */
   public DeliveryAssert hasAttempts(int attempts) {
-    int found = view().failures() + (view().state() == DeliveryState.COMPLETED ? 1 : 0);
+    DeliveryView view = view();
+    boolean completed = view.state() == DeliveryState.COMPLETED && !inbox.endedByHand(view);
+    int found = view.failures() + view.crashes() + (completed ? 1 : 0);
     if (found != attempts) {
       throw failure("to have had %d attempts, but it had %d".formatted(attempts, found));
     }

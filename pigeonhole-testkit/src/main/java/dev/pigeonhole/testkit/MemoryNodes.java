@@ -38,7 +38,7 @@ final class MemoryNodes implements Nodes {
 
   @Override
   public boolean beat(long incarnation) {
-    CrashPoints.reach("beat.before-commit");
+    CrashPoints.reach("nodes.before-beat");
     return tables.commit(
         () -> {
           NodeRow node = ownership.nodes.get(incarnation);

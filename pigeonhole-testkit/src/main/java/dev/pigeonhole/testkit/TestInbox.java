@@ -15,7 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
+import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -43,7 +43,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class TestInbox implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
-  private static final long LONGEST_NAP_MILLIS = 20;
+  private static final int MOST_AUDITED = 10_000;
+  private static final Set<String> ENDINGS = Set.of("complete", "discard");
 
   private final InboxStore store;
   private final TestClock clock;
@@ -197,24 +198,8 @@ public final class TestInbox implements AutoCloseable {
     synchronized (this) {
       longest = patience;
     }
-    long end = System.nanoTime() + longest.toNanos();
-    for (long nap = 1; !condition.getAsBoolean(); nap = Math.min(2 * nap, LONGEST_NAP_MILLIS)) {
-      if (System.nanoTime() - end > 0) {
-        throw new AssertionError(
-            "Waited %s s in vain for %s.%n%s".formatted(longest.toSeconds(), what, describe()));
-      }
-      nap(nap);
-    }
+    Patience.await(longest, what, condition, this::describe);
     return this;
-  }
-
-  private static void nap(long millis) {
-    try {
-      TimeUnit.MILLISECONDS.sleep(millis);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException("Interrupted while waiting", e);
-    }
   }
 
   // ---- seeing
@@ -256,6 +241,16 @@ public final class TestInbox implements AutoCloseable {
   /** How many deliveries are neither completed nor poisoned. */
   public long open() {
     return inbox().admin().counts().stream().mapToLong(it -> it.open().value()).sum();
+  }
+
+  /** Whether an operator's word was the last that was said of it. */
+  boolean endedByHand(DeliveryView view) {
+    String subject = "%s for handler '%s'".formatted(view.message(), view.handler());
+    return inbox().admin().audit(MOST_AUDITED).stream()
+        .filter(entry -> entry.subject().startsWith(subject))
+        .findFirst()
+        .filter(newest -> ENDINGS.contains(newest.action()))
+        .isPresent();
   }
 
   private List<String> handlers() {

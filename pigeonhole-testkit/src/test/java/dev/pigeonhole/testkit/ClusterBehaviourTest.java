@@ -306,6 +306,7 @@ class ClusterBehaviourTest {
         .delivery("m13", "h")
         .isPoisonedWith(ErrorCode.HANDLER_CRASHED)
         .hasFailedTimes(0)
+        .hasAttempts(3)
         .failedWithMessage("'h' ended its process 3 times");
     assertThat(outside).has(29, DeliveryState.COMPLETED).has(1, DeliveryState.POISONED);
     // Once unmarked, once marked among others, three times alone.

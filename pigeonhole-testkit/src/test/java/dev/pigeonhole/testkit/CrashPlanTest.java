@@ -7,10 +7,17 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.pigeonhole.store.CrashPoints;
 import dev.pigeonhole.store.StoreException;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -133,7 +140,7 @@ class CrashPlanTest {
   @Test
   void aPropertyThatCannotBeReadIsRefusedWithItsText() {
     for (String plan :
-        List.of("point", "point:explode", "point:halt:0", "point:delay", "p:halt:x")) {
+        List.of("test.p", "test.p:explode", "test.p:halt:0", "test.p:delay", "test.p:halt:x")) {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> CrashPointHook.plan(plan))
           .withMessageContaining("'" + plan + "'")
@@ -142,9 +149,37 @@ class CrashPlanTest {
   }
 
   @Test
+  void aPointThatDoesNotExistIsRefused() {
+    for (ThrowingCallable slip :
+        List.<ThrowingCallable>of(
+            () -> CrashPlan.at("settle.before-comit"),
+            () -> CrashPlan.hits("settle.before-comit"),
+            () -> CrashPointHook.plan("settle.before-comit:halt"))) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(slip)
+          .withStackTraceContaining("There is no crash point 'settle.before-comit'")
+          .withStackTraceContaining("settle.before-commit");
+    }
+  }
+
+  @Test
+  void theNamesAreThoseOfTheSources() throws IOException {
+    Pattern reach = Pattern.compile("CrashPoints\\.reach\\(\\s*\"([^\"]+)\"");
+    Set<String> reached = new TreeSet<>();
+    for (String module : List.of("pigeonhole-core", "pigeonhole-jdbc", "pigeonhole-testkit")) {
+      try (Stream<Path> files = Files.walk(Path.of("..", module, "src", "main", "java"))) {
+        for (Path file : files.filter(each -> each.toString().endsWith(".java")).toList()) {
+          reach.matcher(Files.readString(file)).results().forEach(it -> reached.add(it.group(1)));
+        }
+      }
+    }
+    assertThat(CrashPointNames.ALL).containsExactlyInAnyOrderElementsOf(reached);
+  }
+
+  @Test
   void aChildProcessHaltsWhereItsPropertySays() throws Exception {
-    assertThat(exitOfChild("-Dpigeonhole.crash=child.point:halt:2")).isEqualTo(137);
-    assertThat(exitOfChild("-Dpigeonhole.crash=child.point:halt:4")).isZero();
+    assertThat(exitOfChild("-Dpigeonhole.crash=test.child:halt:2")).isEqualTo(137);
+    assertThat(exitOfChild("-Dpigeonhole.crash=test.child:halt:4")).isZero();
   }
 
   private static int exitOfChild(String property) throws IOException, InterruptedException {
@@ -172,7 +207,7 @@ class CrashPlanTest {
 
     public static void main(String[] args) {
       for (int i = 0; i < 3; i++) {
-        CrashPoints.reach("child.point");
+        CrashPoints.reach("test.child");
       }
     }
   }

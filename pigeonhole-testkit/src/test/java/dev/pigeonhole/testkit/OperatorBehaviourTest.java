@@ -293,7 +293,7 @@ class OperatorBehaviourTest {
           .extracting(DeliveryView::handler)
           .isEqualTo("mail");
       assertThat(admin.deliveries().in(DeliveryState.PAUSED).count()).isEqualTo(Count.of(0));
-      assertThat(admin.find("c", "m", "mail").orElseThrow().state()).isEqualTo(DeliveryState.HELD);
+      assertThat(inbox).delivery("m", "mail").isHeld();
     } finally {
       next.close();
     }

@@ -125,14 +125,8 @@ class SourceBehaviourTest {
     return inbox;
   }
 
-  private static void await(String what, BooleanSupplier condition) throws InterruptedException {
-    long end = System.nanoTime() + PATIENCE.toNanos();
-    while (!condition.getAsBoolean()) {
-      if (System.nanoTime() - end > 0) {
-        throw new AssertionError("Waited %s in vain for %s".formatted(PATIENCE, what));
-      }
-      Thread.sleep(2);
-    }
+  private void await(String what, BooleanSupplier condition) {
+    Patience.await(PATIENCE, what, condition, () -> "Told: " + events.of(InboxEvent.class));
   }
 
   private static HandlerCounts counts(Inbox inbox, String handler) {

@@ -14,6 +14,7 @@ import dev.pigeonhole.Message;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.admin.InboxAdmin;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
@@ -133,6 +134,33 @@ class TestInboxTest {
             assertThat(refusing)
                 .delivery("m-1", "refuse")
                 .isPoisonedWith(ErrorCode.HANDLER_FAILED));
+  }
+
+  @Test
+  void whatAnOperatorEndsIsNoAttempt() {
+    failures.set(2);
+    TestInbox impatient =
+        TestInbox.of(orders)
+            .with(it -> it.codec(new RecordCodec()))
+            .with(it -> it.retry(RetryPolicy.defaults().maxAttempts(1)));
+    impatient.receive("m-1", new OrderPlaced("o-1"));
+    impatient.receive("m-2", new OrderPlaced("o-2"));
+    impatient.drain();
+    InboxAdmin admin = impatient.inbox().admin().as("jane");
+    admin.complete("orders", "m-1", "send-receipt", "sent by post");
+    admin.discard("orders", "m-2", "send-receipt", "a test order");
+
+    assertThat(impatient).delivery("m-1", "send-receipt").isCompleted().hasAttempts(1);
+    assertThat(impatient).delivery("m-2", "send-receipt").isDiscarded().hasAttempts(1);
+    assertThat(impatient).delivery("m-1", "reserve-stock").isCompleted().hasAttempts(1);
+    fails(
+        "to be DISCARDED",
+        () -> assertThat(impatient).delivery("m-1", "send-receipt").isDiscarded());
+
+    admin.replay("orders", "m-1", "send-receipt", "it was lost in the post");
+    impatient.drain();
+
+    assertThat(impatient).delivery("m-1", "send-receipt").isCompleted().hasAttempts(1);
   }
 
   @Test

@@ -81,7 +81,10 @@ class DocSnippetsConfigurationTest {
             .retry(RetryPolicy.exponential(ofSeconds(2)).cappedAt(ofMinutes(5)).maxAttempts(8))
             .concurrency(16)
             .stopGrace(ofSeconds(20))
-            .listener(InboxListener.create().onPoisoned(event -> alarms.incrementAndGet()))
+            .listener(
+                InboxListener.create()
+                    .onPoisoned(event -> alarms.incrementAndGet())
+                    .onPoisonedUnknown(event -> alarms.addAndGet(event.deliveries())))
             .build();
     // end
     inbox.accept("orders", Message.of("m-1", new OrderPlaced("o-1", "c-1")));

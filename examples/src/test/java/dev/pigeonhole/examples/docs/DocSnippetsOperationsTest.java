@@ -53,6 +53,7 @@ class DocSnippetsOperationsTest {
     InboxListener alarm =
         InboxListener.create()
             .onPoisoned(event -> alarms.add(event.handler() + " " + event.failure().code().text()))
+            .onPoisonedUnknown(event -> alarms.add("nobody knows " + event.handlers()))
             .with(InboxEvent.Stuck.class, event -> alarms.add(event.handler() + " is stuck"))
             .with(InboxEvent.NodeDied.class, event -> alarms.add(event.node() + " died"));
     // end

@@ -237,8 +237,16 @@ final class Endings {
   }
 
   private void tellFailed(Attempt attempt, Outcome outcome, Failure failure) {
-    if (outcome instanceof Outcome.LaterUncounted) {
-      return; // nothing went wrong: the handler only asked for another time
+    if (outcome instanceof Outcome.LaterUncounted uncounted) {
+      // The handler asked for another time, or failed while it was paused: nobody is to blame.
+      LOG.debug(
+          "Attempt {} to deliver {} to '{}' does not count; the next one is in {}: {}",
+          attempt.attempt(),
+          Names.shown(attempt.message().toString()),
+          attempt.handler.key(),
+          uncounted.delay(),
+          Failures.line(failure));
+      return;
     }
     String handler = attempt.handler.key();
     if (outcome instanceof Outcome.Poisoned) {
@@ -269,11 +277,12 @@ final class Endings {
       return;
     }
     LOG.info(
-        "Attempt {} of {} to deliver {} to '{}' failed; the next one is in {}: {}{}",
-        attempt.work.delivery().failures() + 1,
-        policy(attempt).maxAttempts(),
+        "Attempt {} to deliver {} to '{}' failed ({} of {} failures); the next one is in {}: {}{}",
+        attempt.attempt(),
         Names.shown(attempt.message().toString()),
         attempt.handler.key(),
+        attempt.work.delivery().failures() + 1,
+        policy(attempt).maxAttempts(),
         next,
         Failures.line(failure),
         leftOut == 0 ? "" : " (" + leftOut + " failures before this one were not logged)");

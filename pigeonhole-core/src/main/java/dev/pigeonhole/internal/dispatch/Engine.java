@@ -9,7 +9,6 @@ import dev.pigeonhole.internal.rescue.Node;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
 import dev.pigeonhole.store.Delivery;
-import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.Settlement;
 import java.time.Duration;
@@ -133,10 +132,9 @@ public final class Engine {
 
   /** By hand everything is run at once: nobody would come back for the rest. */
   private static RateLimit rate(BoundHandler handler, Settings settings, boolean running) {
-    long families = handler.ids().stream().map(HandlerId::family).distinct().count();
     return new RateLimit(
         running ? handler.spec().perSecond() : null,
-        settings.lanes() * (int) families,
+        settings.lanes() * handler.families().size(),
         System.nanoTime());
   }
 

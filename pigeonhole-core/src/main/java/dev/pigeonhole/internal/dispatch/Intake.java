@@ -269,7 +269,8 @@ public final class Intake {
     } catch (RuntimeException e) {
       throw new InboxException(
           ErrorCode.KEY_SELECTOR_FAILED,
-          "The key selector of %s threw %s.".formatted(type.name(), e.getClass().getName()),
+          "The key selector of %s threw %s. Make it answer for every message of the type."
+              .formatted(type.name(), e.getClass().getName()),
           e);
     }
     return selected == null || selected.codePoints().allMatch(Intake::isBlank) ? null : selected;
@@ -291,7 +292,7 @@ public final class Intake {
         if (payload == null) {
           throw reject(
               ErrorCode.KEY_SELECTOR_FAILED,
-              "The message has no body, so no ordering key of %s can be selected."
+              "The message has no body to select an ordering key of %s from. Send the key with it."
                   .formatted(type.name()));
         }
         key = type.orderingKey().apply(payload);
@@ -300,7 +301,7 @@ public final class Intake {
       } catch (RuntimeException e) {
         throw new InboxException(
             ErrorCode.ORDERING_KEY_INVALID,
-            "The ordering key selector of %s threw %s."
+            "The ordering key selector of %s threw %s. Let it answer null where there is no order."
                 .formatted(type.name(), e.getClass().getName()),
             e);
       }
@@ -365,12 +366,14 @@ public final class Intake {
     if (Character.isSurrogate(bad)) {
       throw reject(
           ErrorCode.ID_INVALID_UNICODE,
-          "The %s '%s' has half a character (U+%04X) at position %d: it was cut or badly decoded."
+          ("The %s '%s' has half a character (U+%04X) at position %d: it was cut or badly decoded."
+                  + " Decode it with the right charset, and cut between characters.")
               .formatted(what, Names.shown(value), (int) bad, at));
     }
     throw reject(
         control,
-        "The %s '%s' has the control character U+%04X at position %d."
+        ("The %s '%s' has the control character U+%04X at position %d. Let the producer leave it"
+                + " out: nothing is stripped.")
             .formatted(what, Names.shown(value), (int) bad, at));
   }
 
@@ -379,13 +382,14 @@ public final class Intake {
     if (count > limits.maxHeaders()) {
       throw reject(
           ErrorCode.HEADERS_TOO_LARGE,
-          "The message has %d headers, the limit is %d.".formatted(count, limits.maxHeaders()));
+          "The message has %d headers, the limit is %d. Send fewer, or raise .maxHeaders(…)."
+              .formatted(count, limits.maxHeaders()));
     }
     for (String name : message.headers().asMap().keySet()) {
       if (name == null || name.isEmpty() || Names.badCharacter(name) >= 0) {
         throw reject(
             ErrorCode.HEADER_NAME_INVALID,
-            "The header name '%s' is empty or has a control character."
+            "The header name '%s' is empty or has a control character. Rename the header."
                 .formatted(Names.shown(String.valueOf(name))));
       }
     }
@@ -393,7 +397,7 @@ public final class Intake {
     if (bytes.length > limits.maxHeaderBytes()) {
       throw reject(
           ErrorCode.HEADERS_TOO_LARGE,
-          "The headers have %d bytes together, the limit is %d."
+          "The headers have %d bytes together, the limit is %d. Send less, or raise .maxHeaders(…)."
               .formatted(bytes.length, limits.maxHeaderBytes()));
     }
     return bytes;
@@ -407,7 +411,8 @@ public final class Intake {
     if (at.isBefore(EARLIEST) || at.isAfter(LATEST)) {
       throw reject(
           ErrorCode.TIMESTAMP_OUT_OF_RANGE,
-          "occurredAt is %s; databases keep the years 1000 to 9999.".formatted(at));
+          "occurredAt is %s; databases keep the years 1000 to 9999. Is the unit right?"
+              .formatted(at));
     }
     return at.truncatedTo(ChronoUnit.MICROS);
   }

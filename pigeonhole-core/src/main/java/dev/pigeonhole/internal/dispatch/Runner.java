@@ -230,7 +230,8 @@ final class Runner {
   static InboxException tookTooLong(Attempt attempt, @Nullable Throwable cause) {
     return new InboxException(
         ErrorCode.HANDLER_TIMED_OUT,
-        "The attempt took longer than %s, the limit of handler '%s'. It was told to stop."
+        ("The attempt took longer than %s, the limit of handler '%s'. It was told to stop. Make the"
+                + " handler faster, or give it more time with within(…).")
             .formatted(attempt.handler.spec().timeout(), attempt.handler.key()),
         cause);
   }
@@ -244,13 +245,15 @@ final class Runner {
       if (missing) {
         throw new CodecException(
             ErrorCode.PAYLOAD_DROPPED,
-            "The content of %s is gone: keepPayload dropped it before this handler had it."
+            ("The content of %s is gone: keepPayload dropped it before this handler had it. Send"
+                    + " the message again under a new id, or keep payloads for longer.")
                 .formatted(Names.shown(message.id())),
             null);
       }
       throw new CodecException(
           ErrorCode.PAYLOAD_CORRUPT,
-          "The stored content of %s is not what was accepted: it was changed in the database."
+          ("The stored content of %s is not what was accepted: it was changed in the database."
+                  + " Restore it from a backup, or send the message again under a new id.")
               .formatted(Names.shown(message.id())),
           null);
     }
@@ -273,7 +276,8 @@ final class Runner {
     } catch (RuntimeException e) {
       throw new CodecException(
           ErrorCode.PAYLOAD_UNDECODABLE,
-          "The codec failed on the content: " + e.getClass().getName(),
+          "The codec failed on the content: %s. Correct the content, or the codec, and retry."
+              .formatted(e.getClass().getName()),
           e);
     }
   }

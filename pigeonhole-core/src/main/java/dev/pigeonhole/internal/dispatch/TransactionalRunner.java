@@ -264,7 +264,9 @@ final class TransactionalRunner {
     if (!attempt.end(Attempt.State.ENDED)) {
       throw new InboxException(
           ErrorCode.HANDLER_TIMED_OUT,
-          "The handler '%s' returned after its time was up.".formatted(handler.key()));
+          ("The handler '%s' returned after its time was up. Make it faster, or give it more time"
+                  + " with within(…).")
+              .formatted(handler.key()));
     }
   }
 

@@ -54,15 +54,11 @@ final class Backlog {
     this.limit = settings.maxBacklog();
     this.handlerLimit = settings.maxHandlerBacklog();
     for (BoundHandler handler : handlers) {
-      handler.ids().stream()
-          .map(id -> id.family())
-          .distinct()
-          .forEach(
-              family -> {
-                for (int lane = 0; lane < settings.lanes(); lane++) {
-                  cells.add(new Cell(lane, family));
-                }
-              });
+      for (int family : handler.families()) {
+        for (int lane = 0; lane < settings.lanes(); lane++) {
+          cells.add(new Cell(lane, family));
+        }
+      }
     }
   }
 
@@ -80,11 +76,7 @@ final class Backlog {
         continue;
       }
       int waiting =
-          handler.ids().stream()
-              .map(id -> id.family())
-              .distinct()
-              .mapToInt(family -> counted.getOrDefault(family, 0))
-              .sum();
+          handler.families().stream().mapToInt(family -> counted.getOrDefault(family, 0)).sum();
       if (!isBehind(handler.key(), waiting)) {
         sum += waiting;
         inTime++;

@@ -20,7 +20,7 @@ final class Horizons {
   static List<String> warnings(InboxSettings settings, List<ChannelSpec> channels) {
     List<String> warnings = new ArrayList<>();
     for (Sources.Feed feed : settings.feeds()) {
-      Optional<Duration> horizon = feed.source().redeliveryHorizon();
+      Optional<Duration> horizon = feed.source().repeatHorizon();
       for (ChannelSpec channel : channels) {
         if (horizon.isPresent() && channel.name().equals(feed.channel())) {
           compare(settings, channel, feed, horizon.get(), warnings);

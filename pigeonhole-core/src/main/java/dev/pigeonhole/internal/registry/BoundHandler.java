@@ -23,6 +23,11 @@ public record BoundHandler(
     return ids.get(0);
   }
 
+  /** The families its keys belong to: one, unless keys have been joined that were strangers. */
+  public List<Integer> families() {
+    return ids.stream().map(HandlerId::family).distinct().toList();
+  }
+
   public String key() {
     return spec.key().key();
   }

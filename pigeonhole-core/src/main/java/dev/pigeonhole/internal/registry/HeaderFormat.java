@@ -60,7 +60,10 @@ public final class HeaderFormat {
       return headers;
     } catch (IOException | RuntimeException e) {
       throw new InboxException(
-          ErrorCode.PAYLOAD_CORRUPT, "The stored headers of the message cannot be read.", e);
+          ErrorCode.PAYLOAD_CORRUPT,
+          "The stored headers of the message cannot be read: they were changed in the database."
+              + " Restore them from a backup, or send the message again under a new id.",
+          e);
     }
   }
 

@@ -107,7 +107,7 @@ public final class Payloads {
     } catch (RuntimeException e) {
       throw new CodecException(
           ErrorCode.PAYLOAD_UNENCODABLE,
-          "The codec failed on %s: %s."
+          "The codec failed on %s: %s. It must be able to write every payload of the type."
               .formatted(payload.getClass().getName(), e.getClass().getName()),
           e);
     }
@@ -131,7 +131,7 @@ public final class Payloads {
     } catch (RuntimeException e) {
       throw new CodecException(
           ErrorCode.PAYLOAD_UNDECODABLE,
-          "The upcast from '%s' to '%s' failed: %s."
+          "The upcast from '%s' to '%s' failed: %s. Correct the upcast, and retry."
               .formatted(Names.shown(name), Names.shown(type.name()), e.getClass().getName()),
           e);
     }
@@ -178,7 +178,7 @@ public final class Payloads {
     } catch (CharacterCodingException e) {
       throw new CodecException(
           ErrorCode.PAYLOAD_CHARSET,
-          "The content is not %s, which its type '%s' promises."
+          "The content is not %s, which its type '%s' promises. Correct the bytes, or the type."
               .formatted(charset, Names.shown(contentType)),
           e);
     }
@@ -192,7 +192,8 @@ public final class Payloads {
     } catch (CharacterCodingException e) {
       throw new CodecException(
           ErrorCode.PAYLOAD_UNENCODABLE,
-          "The text has half a character (a lone surrogate): it was cut or badly decoded.",
+          "The text has half a character (a lone surrogate): it was cut or badly decoded. Cut text"
+              + " between characters, or send the bytes.",
           e);
     }
   }
@@ -207,7 +208,8 @@ public final class Payloads {
         } catch (IllegalArgumentException e) {
           throw new CodecException(
               ErrorCode.PAYLOAD_CHARSET,
-              "The charset '%s' of the content type is not known.".formatted(Names.shown(name)),
+              "The charset '%s' of the content type is not known. Name one that Java knows."
+                  .formatted(Names.shown(name)),
               e);
         }
       }

@@ -92,7 +92,7 @@ class EndingsTest {
     assertThat(logged(Level.INFO))
         .singleElement()
         .asString()
-        .contains("Attempt 1 of 3", "m-7", "'h'", "PT7S")
+        .contains("Attempt 1 to deliver", "1 of 3 failures", "m-7", "'h'", "PT7S")
         .contains("PH-HND-01", "java.lang.IllegalStateException: out of stock");
     assertThat(log.list).allMatch(event -> event.getThrowableProxy() == null);
     assertThat(logged(Level.DEBUG)).singleElement().asString().contains("\tat ");
@@ -155,7 +155,11 @@ class EndingsTest {
     assertThat(failedWith(RetryLaterException.uncounted(Duration.ofMinutes(1))))
         .isInstanceOf(Outcome.LaterUncounted.class);
     assertThat(told).isEmpty();
-    assertThat(log.list).isEmpty();
+    assertThat(log.list).allMatch(event -> event.getLevel() == Level.DEBUG);
+    assertThat(logged(Level.DEBUG))
+        .singleElement()
+        .asString()
+        .contains("Attempt 1 to deliver", "does not count", "PT1M");
   }
 
   @Test

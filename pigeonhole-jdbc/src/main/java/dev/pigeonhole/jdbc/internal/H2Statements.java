@@ -5,7 +5,6 @@ import dev.pigeonhole.store.Ahead;
 import dev.pigeonhole.store.AheadRead;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.NewMessage;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -114,20 +113,9 @@ final class H2Statements implements Statements {
           session.query(
               LOCK_MESSAGE,
               params -> params.add(each.source()).add(each.id()),
-              row -> known(session, row)));
+              row -> Known.of(session, row)));
     }
     return found;
-  }
-
-  private static Known known(Session session, ResultSet row) throws SQLException {
-    return new Known(
-        row.getLong(1),
-        new MessageRef(row.getString(2), row.getString(3)),
-        row.getInt(4),
-        row.getBytes(5),
-        session.time(row, 6),
-        row.getLong(7),
-        row.getBoolean(8));
   }
 
   @Override

@@ -5,7 +5,6 @@ import dev.pigeonhole.store.Ahead;
 import dev.pigeonhole.store.AheadRead;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.NewMessage;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.time.Instant;
@@ -86,7 +85,7 @@ final class MariaDbStatements implements Statements {
                 bind(params, position, messages.get(position), token);
               }
             },
-            row -> new Row(known(session, row), session.time(row, 9), row.getLong(10)));
+            row -> new Row(Known.of(session, row), session.time(row, 9), row.getLong(10)));
     Map<MessageRef, Integer> positions = new HashMap<>();
     for (int i = 0; i < messages.size(); i++) {
       positions.put(Gate.ref(messages.get(i)), i);
@@ -139,17 +138,6 @@ final class MariaDbStatements implements Statements {
         .add(token);
   }
 
-  private static Known known(Session session, ResultSet row) throws SQLException {
-    return new Known(
-        row.getLong(1),
-        new MessageRef(row.getString(2), row.getString(3)),
-        row.getInt(4),
-        row.getBytes(5),
-        session.time(row, 6),
-        row.getLong(7),
-        row.getBoolean(8));
-  }
-
   @Override
   public List<Known> lock(Session session, List<MessageRef> identities) throws SQLException {
     List<Known> found = new ArrayList<>();
@@ -158,7 +146,7 @@ final class MariaDbStatements implements Statements {
           session.query(
               LOCK_MESSAGE,
               params -> params.add(each.source()).add(each.id()),
-              row -> known(session, row)));
+              row -> Known.of(session, row)));
     }
     return found;
   }

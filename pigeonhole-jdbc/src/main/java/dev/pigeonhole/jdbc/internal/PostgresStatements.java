@@ -406,15 +406,7 @@ final class PostgresStatements implements Statements {
           params.array("text", identities.stream().map(MessageRef::source).toArray(String[]::new));
           params.array("text", identities.stream().map(MessageRef::id).toArray(String[]::new));
         },
-        row ->
-            new Known(
-                row.getLong(1),
-                new MessageRef(row.getString(2), row.getString(3)),
-                row.getInt(4),
-                row.getBytes(5),
-                session.time(row, 6),
-                row.getLong(7),
-                row.getBoolean(8)));
+        row -> Known.of(session, row));
   }
 
   @Override

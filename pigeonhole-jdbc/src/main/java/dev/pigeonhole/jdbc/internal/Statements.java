@@ -8,6 +8,7 @@ import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.DueRead;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.Range;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.Collection;
@@ -35,7 +36,20 @@ interface Statements {
       byte[] contentHash,
       Instant receivedAt,
       long token,
-      boolean stale) {}
+      boolean stale) {
+
+    /** From the first eight columns of a row; the identity takes two of them. */
+    static Known of(Session session, ResultSet row) throws SQLException {
+      return new Known(
+          row.getLong(1),
+          new MessageRef(row.getString(2), row.getString(3)),
+          row.getInt(4),
+          row.getBytes(5),
+          session.time(row, 6),
+          row.getLong(7),
+          row.getBoolean(8));
+    }
+  }
 
   /**
    * What an insert of messages found.
