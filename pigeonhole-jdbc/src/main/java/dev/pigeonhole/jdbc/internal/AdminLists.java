@@ -4,10 +4,8 @@ import dev.pigeonhole.Failure;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
-import dev.pigeonhole.admin.MessageView;
 import dev.pigeonhole.store.DeliveryFilter;
 import dev.pigeonhole.store.Listed;
-import dev.pigeonhole.store.MessageFilter;
 import dev.pigeonhole.store.Place;
 import dev.pigeonhole.store.PoisonSample;
 import dev.pigeonhole.store.Slice;
@@ -25,8 +23,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Deliveries and messages by what they have in common. Lists go by the numbers of their rows, so
- * that a page begins where the last one ended, whatever came in between.
+ * Deliveries by what they have in common. Lists go by the numbers of their rows, so that a page
+ * begins where the last one ended, whatever came in between.
  */
 final class AdminLists {
   private static final int SAMPLE_CHARACTERS = 300;
@@ -34,7 +32,7 @@ final class AdminLists {
   /**
    * One table that holds deliveries of some state.
    *
-   * @param state its letter, see {@link JdbcAdmin#state}
+   * @param state its letter, see {@link #state}
    * @param condition null for all of its rows
    */
   private record Part(
@@ -73,14 +71,20 @@ final class AdminLists {
       FROM {poison} d JOIN {handler} h ON h.key_id = d.key_id"""
           .formatted(SAMPLE_CHARACTERS);
 
-  // Index: message_pk, or unhandled_pk.
-  static final String MESSAGES =
+  private static final String POISONED =
       """
-      SELECT m.seq, m.source, m.id, m.type, m.channel, m.transport, m.ordering_key,
-             octet_length(m.content), m.received_at, m.repeats, m.last_repeat_at
-      FROM {message} m""";
+      SELECT m.source, m.id, m.received_at, h.handler_key, p.failures, p.crashes, p.releases, p.poisoned_at,
+             p.error_code, p.error_type, p.error_text, p.stack, p.fingerprint, p.failed_at, m.type
+      FROM {poison} p
+      JOIN {message} m ON m.seq = p.seq
+      JOIN {handler} h ON h.key_id = p.key_id
+      %s
+      ORDER BY p.poisoned_at DESC, p.seq DESC
+      LIMIT ?
+      """;
 
-  private static final String NOBODY_TOOK = " JOIN {unhandled} u ON u.seq = m.seq";
+  private static final String POISONED_OF_ALL = POISONED.formatted("");
+  private static final String POISONED_OF_ONE = POISONED.formatted("WHERE p.handler IN (:kin)");
 
   private final Jdbc jdbc;
   private final Families families;
@@ -132,8 +136,7 @@ final class AdminLists {
         where.and(session.sql(ANY_HANDLER));
       }
     }
-    ofMessage(
-        where,
+    where.ofMessage(
         filter.type(),
         filter.channel(),
         filter.source(),
@@ -156,32 +159,6 @@ final class AdminLists {
     return handlers.stream()
         .flatMap(each -> families.kin(each).stream())
         .collect(Collectors.toCollection(TreeSet::new));
-  }
-
-  private static void ofMessage(
-      Where where,
-      @Nullable String type,
-      @Nullable String channel,
-      @Nullable String source,
-      @Nullable String id,
-      @Nullable Instant from,
-      @Nullable Instant before) {
-    equal(where, "m.type", type);
-    equal(where, "m.channel", channel);
-    equal(where, "m.source", source);
-    equal(where, "m.id", id);
-    if (from != null) {
-      where.and("m.received_at >= ?", params -> params.add(from));
-    }
-    if (before != null) {
-      where.and("m.received_at < ?", params -> params.add(before));
-    }
-  }
-
-  private static void equal(Where where, String column, @Nullable String value) {
-    if (value != null) {
-      where.and(column + " = ?", params -> params.add(value));
-    }
   }
 
   private static void after(Where where, Slice slice) {
@@ -265,7 +242,7 @@ final class AdminLists {
   /** Reads state, times, counters and key from the first columns, the message from the others. */
   private static DeliveryView view(Session session, ResultSet row) throws SQLException {
     Instant due = session.dialect.read(row, 2);
-    DeliveryState state = JdbcAdmin.state(row.getString(1), due, session.time(row, 14));
+    DeliveryState state = state(row.getString(1), due, session.time(row, 14));
     return new DeliveryView(
         new MessageRef(row.getString(10), row.getString(11)),
         row.getString(12),
@@ -304,22 +281,11 @@ final class AdminLists {
             String from =
                 session.sql(part.table())
                     + " d"
-                    + (needsMessage(filter) ? session.sql(OF_MESSAGE) : "")
-                    + where.text();
-            found += count(session, from, where, most);
+                    + (needsMessage(filter) ? session.sql(OF_MESSAGE) : "");
+            found += where.count(session, from, most);
           }
           return Math.min(found, most);
         });
-  }
-
-  private static long count(Session session, String from, Where where, int most)
-      throws SQLException {
-    return session
-        .one(
-            "SELECT count(*) FROM (SELECT 1 AS one FROM %s LIMIT %d) c".formatted(from, most),
-            where::bind,
-            row -> row.getLong(1))
-        .orElse(0L);
   }
 
   List<PoisonSample> failures(DeliveryFilter filter, int most) {
@@ -344,64 +310,39 @@ final class AdminLists {
         });
   }
 
-  List<Listed<MessageView>> messages(MessageFilter filter, Slice slice) {
+  List<DeliveryView> poisoned(@Nullable Integer family, int limit) {
     return jdbc.read(
-        session -> {
-          Where where = where(filter);
-          Place last = slice.after();
-          if (last != null) {
-            where.and(
-                slice.oldestFirst() ? "m.seq > ?" : "m.seq < ?", params -> params.add(last.seq()));
-          }
-          return session.query(
-              session.sql(MESSAGES)
-                  + (filter.unhandled() ? session.sql(NOBODY_TOOK) : "")
-                  + where.text()
-                  + " ORDER BY m.seq%s LIMIT %d"
-                      .formatted(slice.oldestFirst() ? "" : " DESC", slice.limit()),
-              where::bind,
-              row -> new Listed<>(new Place(row.getLong(1), 0), message(session, row)));
-        });
+        session ->
+            session.query(
+                family == null
+                    ? POISONED_OF_ALL
+                    : families.ofKin(session, POISONED_OF_ONE, family),
+                params -> params.add(limit),
+                row ->
+                    new DeliveryView(
+                        new MessageRef(row.getString(1), row.getString(2)),
+                        row.getString(15),
+                        row.getString(4),
+                        DeliveryState.POISONED,
+                        row.getInt(5),
+                        row.getInt(6),
+                        row.getInt(7),
+                        session.time(row, 3),
+                        Optional.empty(),
+                        Optional.of(session.time(row, 8)),
+                        Optional.of(JdbcDeliveries.failure(session, row, 9)))));
   }
 
-  private static Where where(MessageFilter filter) {
-    Where where = new Where();
-    ofMessage(
-        where,
-        filter.type(),
-        filter.channel(),
-        filter.source(),
-        filter.id(),
-        filter.receivedFrom(),
-        filter.receivedBefore());
-    return where;
-  }
-
-  /** Reads the columns of {@link #MESSAGES}. */
-  static MessageView message(Session session, ResultSet row) throws SQLException {
-    Long bytes = Session.longOrNull(row, 8);
-    return new MessageView(
-        new MessageRef(row.getString(2), row.getString(3)),
-        row.getString(4),
-        row.getString(5),
-        row.getString(6),
-        Optional.ofNullable(row.getString(7)),
-        Optional.ofNullable(bytes),
-        session.time(row, 9),
-        row.getInt(10),
-        Optional.ofNullable(session.dialect.read(row, 11)));
-  }
-
-  long count(MessageFilter filter, int most) {
-    return jdbc.read(
-        session -> {
-          Where where = where(filter);
-          String from =
-              session.sql("{message}")
-                  + " m"
-                  + (filter.unhandled() ? session.sql(NOBODY_TOOK) : "")
-                  + where.text();
-          return count(session, from, where, most);
-        });
+  static DeliveryState state(String table, @Nullable Instant due, Instant now) {
+    return switch (table) {
+      case "d" -> DeliveryState.PENDING;
+      case "p" -> DeliveryState.POISONED;
+      case "r" -> DeliveryState.COMPLETED;
+      case "x" -> DeliveryState.DISCARDED;
+      default ->
+          due == null
+              ? DeliveryState.BLOCKED
+              : due.isAfter(now) ? DeliveryState.SCHEDULED : DeliveryState.PENDING;
+    };
   }
 }
