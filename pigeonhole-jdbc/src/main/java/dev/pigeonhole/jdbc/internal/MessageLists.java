@@ -83,7 +83,10 @@ final class MessageLists {
               session.sql("{message}")
                   + " m"
                   + (filter.unhandled() ? session.sql(NOBODY_TOOK) : "");
-          return where(filter).count(session, from, most);
+          Where where = where(filter);
+          return session
+              .one(where.counting(from, most), where::bind, row -> row.getLong(1))
+              .orElse(0L);
         });
   }
 }
