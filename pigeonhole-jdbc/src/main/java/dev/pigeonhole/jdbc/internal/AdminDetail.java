@@ -1,6 +1,7 @@
 package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.Failure;
+import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.admin.ConflictView;
 import dev.pigeonhole.admin.Content;
 import dev.pigeonhole.admin.DeliveryState;
@@ -13,7 +14,9 @@ import dev.pigeonhole.store.MessageState;
 import dev.pigeonhole.store.Place;
 import dev.pigeonhole.store.Slice;
 import dev.pigeonhole.store.StoredMessage;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Instant;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -22,7 +25,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** All that is known of one message. */
+/** All that is known of one message, or of one of its deliveries. */
 final class AdminDetail {
   private static final int MOST_HANDLERS = 10_000;
 
@@ -35,8 +38,29 @@ final class AdminDetail {
           DeliveryState.DISCARDED,
           DeliveryState.POISONED);
 
+  // Indexes: delivery_pk, later_pk, poison_pk, receipt_pk; one of the four holds the family, or two
+  // of its kin, each in one, if the message came while they were apart.
+  private static final String STATE =
+      """
+      SELECT s.state, s.due_at, s.ended_at, s.failures, s.crashes, s.releases, h.handler_key, s.handler
+      FROM (SELECT 'd' AS state, CAST(NULL AS :time) AS due_at, CAST(NULL AS :time) AS ended_at,
+                   failures, crashes, releases, key_id, handler
+            FROM {delivery} WHERE lane = :lane AND seq = :seq AND handler IN (:kin)
+            UNION ALL
+            SELECT 'l', due_at, CAST(NULL AS :time), failures, crashes, releases, key_id, handler
+            FROM {later} WHERE seq = :seq AND handler IN (:kin)
+            UNION ALL
+            SELECT 'p', CAST(NULL AS :time), poisoned_at, failures, crashes, releases, key_id, handler
+            FROM {poison} WHERE seq = :seq AND handler IN (:kin)
+            UNION ALL
+            SELECT CASE WHEN outcome = 1 THEN 'x' ELSE 'r' END, CAST(NULL AS :time), completed_at, failures, crashes, releases, key_id, handler
+            FROM {receipt} WHERE seq = :seq AND handler IN (:kin)) s
+      JOIN {handler} h ON h.key_id = s.key_id
+      ORDER BY CASE WHEN s.handler = ? THEN 0 ELSE 1 END
+      """;
+
   // Index: message_identity.
-  private static final String MESSAGE = AdminLists.MESSAGES + " WHERE m.source = ? AND m.id = ?";
+  private static final String MESSAGE = MessageLists.SELECT + " WHERE m.source = ? AND m.id = ?";
 
   // Index: message_pk.
   private static final String LANE = "SELECT lane FROM {message} WHERE seq = ?";
@@ -53,13 +77,66 @@ final class AdminDetail {
       "SELECT handler, content, edited_at, actor, reason FROM {edit} WHERE seq = ?";
 
   private final Jdbc jdbc;
-  private final AdminLists lists;
+  private final Families families;
   private final Statements statements;
+  private final AdminLists lists;
 
-  AdminDetail(Jdbc jdbc, AdminLists lists, Statements statements) {
+  AdminDetail(Jdbc jdbc, Families families, Statements statements, AdminLists lists) {
     this.jdbc = jdbc;
-    this.lists = lists;
+    this.families = families;
     this.statements = statements;
+    this.lists = lists;
+  }
+
+  /** The delivery of this message to the family, or to one that counts as it. */
+  Optional<DeliveryView> find(String source, String id, int family) {
+    return jdbc.read(
+        session -> {
+          Optional<FoundMessage> message = FoundMessage.of(session, statements, source, id);
+          if (message.isEmpty()) {
+            return Optional.empty();
+          }
+          FoundMessage found = message.get();
+          Map<List<Long>, Failure> failures =
+              JdbcDeliveries.newestFailures(session, statements, List.of(found.seq()));
+          String text =
+              families
+                  .ofKin(session, STATE, family)
+                  .replace(":time", session.dialect.timeType())
+                  .replace(":lane", String.valueOf(found.lane()))
+                  .replace(":seq", String.valueOf(found.seq()));
+          return statements
+              .guarded(
+                  session,
+                  text,
+                  params -> params.add(family),
+                  row -> view(session, row, new MessageRef(source, id), found, failures))
+              .stream()
+              .findFirst();
+        });
+  }
+
+  private static DeliveryView view(
+      Session session,
+      ResultSet row,
+      MessageRef ref,
+      FoundMessage found,
+      Map<List<Long>, Failure> failures)
+      throws SQLException {
+    Instant due = session.dialect.read(row, 2);
+    DeliveryState state = AdminLists.state(row.getString(1), due, found.now());
+    return new DeliveryView(
+        ref,
+        found.type(),
+        row.getString(7),
+        state,
+        row.getInt(4),
+        row.getInt(5),
+        row.getInt(6),
+        found.receivedAt(),
+        state == DeliveryState.SCHEDULED ? Optional.ofNullable(due) : Optional.empty(),
+        Optional.ofNullable(session.dialect.read(row, 3)),
+        Optional.ofNullable(failures.get(List.of(found.seq(), row.getLong(8)))));
   }
 
   private record Found(long seq, MessageView view) {}
@@ -71,7 +148,7 @@ final class AdminDetail {
                 session.one(
                     MESSAGE,
                     params -> params.add(source).add(id),
-                    row -> new Found(row.getLong(1), AdminLists.message(session, row))));
+                    row -> new Found(row.getLong(1), MessageLists.message(session, row))));
     return found.flatMap(each -> state(each, source, id));
   }
 
@@ -92,7 +169,7 @@ final class AdminDetail {
               session.one(LANE, params -> params.add(found.seq()), row -> row.getInt(1)).orElse(0);
           Map<Integer, List<Failure>> failures = failures(session, found.seq());
           Map<Integer, MessageDetail.Edit> edits = edits(session, found.seq(), message);
-          List<ConflictView> conflicts = JdbcAdmin.conflictsOf(session, found.seq());
+          List<ConflictView> conflicts = Conflicts.of(session, found.seq());
           return Optional.of(
               new MessageState(
                   found.view(),

@@ -26,9 +26,6 @@ final class ConflictClaims {
       WHERE c.conflict_id = ?
       """;
 
-  private static final String AUDIT =
-      "INSERT INTO {audit} (done_at, actor, action, reason, subject) VALUES ({now}, ?, ?, ?, ?)";
-
   private final Jdbc jdbc;
 
   ConflictClaims(Jdbc jdbc) {
@@ -73,6 +70,6 @@ final class ConflictClaims {
                 row -> new MessageRef(row.getString(1), row.getString(2)))
             .orElseThrow();
     String subject = "conflict %d of %s".formatted(conflict, message);
-    session.update(AUDIT, params -> params.add(actor).add(action).add(reason).add(subject));
+    Audit.add(session, action, actor, reason, subject);
   }
 }

@@ -39,6 +39,11 @@ final class Families {
     return kin.getOrDefault(family, Set.of(family));
   }
 
+  /** The statement with {@code :kin} as all families that count as this one. */
+  String ofKin(Session session, String template, int family) {
+    return session.sql(template).replace(":kin", Lists.numbers(kin(family)));
+  }
+
   /** The one number that stands for all of them. */
   int head(int family) {
     return kin(family).iterator().next();

@@ -81,15 +81,6 @@ final class JdbcPruning {
   private static final String FORGET_RECEIPTS = "DELETE FROM {receipt} WHERE seq IN (:seqs)";
   private static final String FORGET = "DELETE FROM {message} WHERE seq IN (:seqs)";
 
-  private static final String AUDIT =
-      """
-      INSERT INTO {audit} (done_at, actor, action, reason, subject)
-      SELECT {now}, 'retention', 'delete', 'keepPoisoned',
-             concat(m.source, '/', m.id, ' for handler ''', h.handler_key, '''')
-      FROM {poison} p JOIN {message} m ON m.seq = p.seq JOIN {handler} h ON h.key_id = p.key_id
-      WHERE p.seq IN (:seqs)
-      """;
-
   private record Candidate(
       long seq, int lane, String type, Instant receivedAt, boolean hasContent) {}
 
@@ -298,7 +289,7 @@ final class JdbcPruning {
               session, JdbcDeliveries.LOAD, seqs, row -> JdbcDeliveries.message(session, row)));
     }
     if (judgement.poisoned > 0) {
-      change(session, AUDIT, seqs);
+      Audit.addForgotten(session, seqs);
       record Head(KeyGates.Key key, int keyId) {}
       List<Head> heads =
           statements.guarded(

@@ -57,14 +57,6 @@ final class KeyAdmin {
             LIMIT %4$d) w%1$d
       """;
 
-  private static final String KEY = "SELECT handler_key FROM {handler} WHERE key_id = ?";
-
-  private static final String AUDIT =
-      """
-      INSERT INTO {audit} (done_at, actor, action, reason, subject)
-      VALUES ({now}, ?, 'release', ?, ?)
-      """;
-
   private final Jdbc jdbc;
   private final Families families;
   private final Statements statements;
@@ -170,12 +162,9 @@ final class KeyAdmin {
                 any |= gates.release(session, new Key(each, keyHash), keyId);
               }
               if (any) {
-                String handler =
-                    session
-                        .one(KEY, params -> params.add(keyId), row -> row.getString(1))
-                        .orElse("");
-                String subject = "key '%s' of handler '%s'".formatted(orderingKey, handler);
-                session.update(AUDIT, params -> params.add(actor).add(reason).add(subject));
+                String subject =
+                    "key '%s' of %s".formatted(orderingKey, Audit.handler(session, keyId));
+                Audit.add(session, "release", actor, reason, subject);
               }
               return any;
             });

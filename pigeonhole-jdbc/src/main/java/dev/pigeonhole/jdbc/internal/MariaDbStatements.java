@@ -159,6 +159,11 @@ final class MariaDbStatements implements Statements {
   }
 
   @Override
+  public String by(String index) {
+    return FORCE.formatted(index);
+  }
+
+  @Override
   public Set<Delivery> take(Session session, List<Delivery> deliveries) throws SQLException {
     Named named = new Named(deliveries);
     for (boolean late : new boolean[] {false, true}) {

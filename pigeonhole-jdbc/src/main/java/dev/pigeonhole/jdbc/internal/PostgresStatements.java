@@ -417,6 +417,26 @@ final class PostgresStatements implements Statements {
   }
 
   @Override
+  public <T> List<T> firstRows(
+      Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)
+      throws SQLException {
+    return inOrder(session, statement, bind, mapper);
+  }
+
+  /** One select, which the server plans once and not for each cell. */
+  @Override
+  public List<String> ofEachCell(List<Cell> cells, String select) {
+    String values =
+        cells.stream()
+            .map(cell -> "(%d, %d)".formatted(cell.lane(), cell.handler()))
+            .collect(Collectors.joining(", "));
+    String ofCell = select.replace(":lane", "c.lane").replace(":handler", "c.handler");
+    return List.of(
+        "SELECT r.* FROM (VALUES %s) AS c (lane, handler) CROSS JOIN LATERAL (%s) AS r"
+            .formatted(values, ofCell));
+  }
+
+  @Override
   public <T> List<T> bySeqs(
       Session session, String template, Collection<Long> seqs, Session.Mapper<T> mapper)
       throws SQLException {

@@ -3,6 +3,7 @@ package dev.pigeonhole.jdbc.internal;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.store.Ahead;
 import dev.pigeonhole.store.AheadRead;
+import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellLimit;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.DueRead;
@@ -109,6 +110,33 @@ interface Statements {
         session.sql(template).replace(":seqs", "IN (" + Lists.numbers(seqs) + ")"),
         params -> {},
         mapper);
+  }
+
+  /** The same as {@link #guarded} for the first rows of long ranges of an index. */
+  default <T> List<T> firstRows(
+      Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)
+      throws SQLException {
+    return guarded(session, statement, bind, mapper);
+  }
+
+  /**
+   * The first rows of each of these cells, as selects of one union.
+   *
+   * @param select reads those where {@code lane = :lane} and {@code handler = :handler}
+   */
+  default List<String> ofEachCell(List<Cell> cells, String select) {
+    return cells.stream()
+        .map(
+            cell ->
+                select
+                    .replace(":lane", String.valueOf(cell.lane()))
+                    .replace(":handler", String.valueOf(cell.handler())))
+        .toList();
+  }
+
+  /** What stands behind a table that is to be read by this index, where that can be told. */
+  default String by(String index) {
+    return "";
   }
 
   /** Whether {@link #complete} is one statement that may commit itself. */

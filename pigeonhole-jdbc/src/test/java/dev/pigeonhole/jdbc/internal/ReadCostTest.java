@@ -11,12 +11,8 @@ import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -44,11 +40,6 @@ class ReadCostTest {
   /** Reads of any kind cost at most so many times what was asked for. */
   private static final int TIMES = 4;
 
-  private static final Pattern SCAN =
-      Pattern.compile("Scan.* on pigeonhole_\\w+.*\\(actual .*rows=([\\d.]+) loops=(\\d+)\\)");
-  private static final Pattern REMOVED =
-      Pattern.compile("Rows Removed by (?:Filter|Index Recheck): (\\d+)");
-
   /** What a statement was asked for, and the rows that it touched for it. */
   private record Cost(String what, long asked, long read) {}
 
@@ -61,7 +52,7 @@ class ReadCostTest {
           new Reader() {
             @Override
             public long fresh(Session session, List<Range> ranges) throws SQLException {
-              return explain(
+              return Costs.explain(
                   session,
                   PostgresStatements::fenced,
                   PostgresStatements.FRESH,
@@ -70,7 +61,7 @@ class ReadCostTest {
 
             @Override
             public long due(Session session, List<CellLimit> cells) throws SQLException {
-              return explain(
+              return Costs.explain(
                   session,
                   PostgresStatements::fenced,
                   PostgresStatements.DUE,
@@ -79,7 +70,7 @@ class ReadCostTest {
 
             @Override
             public long ahead(Session session, List<Ahead> rows) throws SQLException {
-              return explain(
+              return Costs.explain(
                   session,
                   PostgresStatements::inOrder,
                   PostgresStatements.AHEAD,
@@ -99,17 +90,17 @@ class ReadCostTest {
           new Reader() {
             @Override
             public long fresh(Session session, List<Range> ranges) throws SQLException {
-              return counted(session, () -> statements.fresh(session, ranges));
+              return Costs.counted(session, () -> statements.fresh(session, ranges));
             }
 
             @Override
             public long due(Session session, List<CellLimit> cells) throws SQLException {
-              return counted(session, () -> statements.due(session, cells));
+              return Costs.counted(session, () -> statements.due(session, cells));
             }
 
             @Override
             public long ahead(Session session, List<Ahead> rows) throws SQLException {
-              return counted(session, () -> statements.ahead(session, rows));
+              return Costs.counted(session, () -> statements.ahead(session, rows));
             }
           });
     }
@@ -183,61 +174,6 @@ class ReadCostTest {
 
   private static List<Cell> cells(int handler) {
     return IntStream.range(0, LANES).mapToObj(lane -> new Cell(lane, handler)).toList();
-  }
-
-  // ---- counting
-
-  /** How a statement is run. */
-  private interface Runs {
-    List<String> run(
-        Session session, String statement, Session.Bind bind, Session.Mapper<String> mapper)
-        throws SQLException;
-  }
-
-  private static long explain(Session session, Runs runs, String statement, Session.Bind bind)
-      throws SQLException {
-    List<String> plan =
-        runs.run(
-            session, "EXPLAIN (ANALYZE, TIMING OFF) " + statement, bind, row -> row.getString(1));
-    double read = 0;
-    double loops = 0;
-    for (String line : plan) {
-      Matcher scan = SCAN.matcher(line);
-      Matcher removed = REMOVED.matcher(line);
-      if (scan.find()) {
-        loops = Double.parseDouble(scan.group(2));
-        read += Double.parseDouble(scan.group(1)) * loops;
-      } else if (removed.find()) {
-        read += Double.parseDouble(removed.group(1)) * loops;
-      }
-    }
-    assertThat(loops).as("scans in\n%s", String.join("\n", plan)).isPositive();
-    return Math.round(read);
-  }
-
-  /** Something that reads. */
-  private interface Reading {
-    void run() throws SQLException;
-  }
-
-  private static long counted(Session session, Reading reading) throws SQLException {
-    long first = handlerReads(session.connection);
-    long second = handlerReads(session.connection);
-    reading.run();
-    long third = handlerReads(session.connection);
-    long ofTheQuestionItself = second - first;
-    return third - second - ofTheQuestionItself;
-  }
-
-  private static long handlerReads(Connection connection) throws SQLException {
-    long sum = 0;
-    try (Statement statement = connection.createStatement();
-        ResultSet row = statement.executeQuery("SHOW SESSION STATUS LIKE 'Handler_read_%'")) {
-      while (row.next()) {
-        sum += row.getLong(2);
-      }
-    }
-    return sum;
   }
 
   // ---- filling

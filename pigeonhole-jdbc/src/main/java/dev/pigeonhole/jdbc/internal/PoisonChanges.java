@@ -1,0 +1,224 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.store.AdminChange;
+import dev.pigeonhole.store.AdminChange.Action;
+import dev.pigeonhole.store.CrashPoints;
+import dev.pigeonhole.store.EditedContent;
+import java.sql.SQLException;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What becomes of poisoned deliveries: another life, with the same or with other content, or a
+ * receipt. Whoever changes one holds its row, so only the first of several hits.
+ */
+final class PoisonChanges {
+
+  // Index: poison_pk.
+  private static final String LOCK =
+      """
+      SELECT lane, handler, version, key_id, releases, key_hash, failures, crashes
+      FROM {poison} WHERE seq = ? AND handler IN (:kin)
+      ORDER BY CASE WHEN handler = ? THEN 0 ELSE 1 END
+      FOR UPDATE
+      """;
+
+  private static final String DELETE = "DELETE FROM {poison} WHERE seq = ? AND handler = ?";
+
+  private static final String REVIVE =
+      """
+      INSERT INTO {later} (lane, handler, seq, version, key_id, releases, key_hash, due_at, reason)
+      VALUES (?, ?, ?, ?, ?, ?, ?, {now}, 'operator')
+      """;
+
+  private static final String RECEIPT =
+      """
+      INSERT INTO {receipt} (seq, handler, key_id, failures, crashes, releases, outcome, completed_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, {now})
+      """;
+
+  // Index: message_pk.
+  private static final String LOCK_MESSAGE = "SELECT seq FROM {message} WHERE seq = ? FOR UPDATE";
+
+  // Index: message_pk.
+  private static final String REF = "SELECT source, id FROM {message} WHERE seq = ?";
+
+  // Index: edit_pk.
+  private static final String FORGET_EDIT = "DELETE FROM {edit} WHERE seq = ? AND handler = ?";
+
+  private static final String EDIT =
+      """
+      INSERT INTO {edit} (seq, handler, content, content_hash, actor, reason, edited_at)
+      VALUES (?, ?, ?, ?, ?, ?, {now})
+      """;
+
+  private static final String EDITED = "UPDATE {message} SET edited = TRUE WHERE seq = ?";
+
+  private final Jdbc jdbc;
+  private final Families families;
+  private final Statements statements;
+  private final KeyGates gates;
+  private final KeyAdmin keys;
+
+  PoisonChanges(
+      Jdbc jdbc, Families families, Statements statements, KeyGates gates, KeyAdmin keys) {
+    this.jdbc = jdbc;
+    this.families = families;
+    this.statements = statements;
+    this.gates = gates;
+    this.keys = keys;
+  }
+
+  /** Changes the delivery of this message to the family, or to one that counts as it. */
+  boolean change(String source, String id, int family, AdminChange change) {
+    return keys.finishing(
+        jdbc.transaction(
+            session -> {
+              Optional<FoundMessage> message = FoundMessage.of(session, statements, source, id);
+              return message.isPresent()
+                  && change(session, message.get().seq(), families.kin(family), family, change, "");
+            }));
+  }
+
+  /** Gives such a delivery other content and another life. */
+  boolean edit(
+      String source, String id, int family, EditedContent content, String actor, String reason) {
+    AdminChange retry = new AdminChange(Action.RETRY, null, actor, reason);
+    return keys.finishing(
+        jdbc.transaction(
+            session -> {
+              Optional<FoundMessage> message = FoundMessage.of(session, statements, source, id);
+              if (message.isEmpty()) {
+                return false;
+              }
+              long seq = message.get().seq();
+              // As retention does: the message first, then what belongs to it.
+              session.one(LOCK_MESSAGE, params -> params.add(seq), row -> true);
+              Set<Integer> kin = families.kin(family);
+              Optional<Poisoned> poisoned = lock(session, seq, kin, family);
+              return poisoned.isPresent()
+                  && edit(session, poisoned.get(), content, actor, reason)
+                  && change(session, seq, kin, family, retry, " with other content");
+            }));
+  }
+
+  private static boolean edit(
+      Session session, Poisoned poisoned, EditedContent content, String actor, String reason)
+      throws SQLException {
+    session.update(FORGET_EDIT, params -> params.add(poisoned.seq()).add(poisoned.handler()));
+    session.update(
+        EDIT,
+        params ->
+            params
+                .add(poisoned.seq())
+                .add(poisoned.handler())
+                .add(content.content())
+                .add(content.contentHash())
+                .add(actor)
+                .add(reason));
+    return session.update(EDITED, params -> params.add(poisoned.seq())) == 1;
+  }
+
+  /** Changes exactly this delivery: nothing that only counts as the same handler. */
+  boolean change(Session session, long seq, int handler, AdminChange change) throws SQLException {
+    return change(session, seq, Set.of(handler), handler, change, "");
+  }
+
+  private record Poisoned(
+      long seq,
+      int lane,
+      int handler,
+      int version,
+      int keyId,
+      int releases,
+      @Nullable Long keyHash,
+      int failures,
+      int crashes) {}
+
+  /** One of these families; if there are several, the first one that was asked for. */
+  private static Optional<Poisoned> lock(Session session, long seq, Set<Integer> among, int first)
+      throws SQLException {
+    return session.one(
+        session.sql(LOCK).replace(":kin", Lists.numbers(among)),
+        params -> params.add(seq).add(first),
+        row ->
+            new Poisoned(
+                seq,
+                row.getInt(1),
+                row.getInt(2),
+                row.getInt(3),
+                row.getInt(4),
+                row.getInt(5),
+                Session.longOrNull(row, 6),
+                row.getInt(7),
+                row.getInt(8)));
+  }
+
+  /** Puts something else in the place of a poisoned delivery; false if there is none. */
+  private boolean change(
+      Session session, long seq, Set<Integer> among, int first, AdminChange change, String how)
+      throws SQLException {
+    Optional<Poisoned> poisoned = lock(session, seq, among, first);
+    if (poisoned.isEmpty()) {
+      return false;
+    }
+    Poisoned head = poisoned.get();
+    session.update(DELETE, params -> params.add(head.seq()).add(head.handler()));
+    if (change.action() == Action.RETRY) {
+      revive(session, head);
+    } else {
+      receipt(session, head, change.action() == Action.DISCARD);
+    }
+    Long keyHash = head.keyHash();
+    if (keyHash != null) {
+      gates.letGo(session, new KeyGates.Key(head.handler(), keyHash), head.keyId());
+    }
+    String subject =
+        "%s for %s%s"
+            .formatted(ref(session, head.seq()), Audit.handler(session, head.keyId()), how);
+    Audit.add(session, change, subject);
+    CrashPoints.reach("retry.before-commit");
+    return true;
+  }
+
+  private static void revive(Session session, Poisoned head) throws SQLException {
+    session.update(
+        REVIVE,
+        params ->
+            params
+                .add(head.lane())
+                .add(head.handler())
+                .add(head.seq())
+                .add(head.version() + 1)
+                .add(head.keyId())
+                .add(head.releases())
+                .add(head.keyHash()));
+  }
+
+  private static void receipt(Session session, Poisoned head, boolean discarded)
+      throws SQLException {
+    session.update(
+        RECEIPT,
+        params ->
+            params
+                .add(head.seq())
+                .add(head.handler())
+                .add(head.keyId())
+                .add(head.failures())
+                .add(head.crashes())
+                .add(head.releases())
+                .add(discarded ? 1 : 0));
+  }
+
+  /** The message with this number, as the audit names it. */
+  static MessageRef ref(Session session, long seq) throws SQLException {
+    return session
+        .one(
+            REF,
+            params -> params.add(seq),
+            row -> new MessageRef(row.getString(1), row.getString(2)))
+        .orElse(new MessageRef("", "#" + seq));
+  }
+}

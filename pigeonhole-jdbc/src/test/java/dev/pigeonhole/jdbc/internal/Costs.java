@@ -1,0 +1,77 @@
+package dev.pigeonhole.jdbc.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * How many rows a statement touches, as the servers themselves count it: PostgreSQL in the plan as
+ * it was executed, MariaDB in the counters of the session.
+ */
+final class Costs {
+  private static final Pattern SCAN =
+      Pattern.compile("Scan.* on pigeonhole_\\w+.*\\(actual .*rows=([\\d.]+) loops=(\\d+)\\)");
+  private static final Pattern REMOVED =
+      Pattern.compile("Rows Removed by (?:Filter|Index Recheck): (\\d+)");
+
+  private Costs() {}
+
+  /** How a statement is run. */
+  interface Runs {
+    List<String> run(
+        Session session, String statement, Session.Bind bind, Session.Mapper<String> mapper)
+        throws SQLException;
+  }
+
+  static long explain(Session session, Runs runs, String statement, Session.Bind bind)
+      throws SQLException {
+    List<String> plan =
+        runs.run(
+            session, "EXPLAIN (ANALYZE, TIMING OFF) " + statement, bind, row -> row.getString(1));
+    double read = 0;
+    double loops = 0;
+    for (String line : plan) {
+      Matcher scan = SCAN.matcher(line);
+      Matcher removed = REMOVED.matcher(line);
+      if (scan.find()) {
+        loops = Double.parseDouble(scan.group(2));
+        read += Double.parseDouble(scan.group(1)) * loops;
+      } else if (removed.find()) {
+        read += Double.parseDouble(removed.group(1)) * loops;
+      }
+    }
+    assertThat(loops).as("scans in\n%s", String.join("\n", plan)).isPositive();
+    return Math.round(read);
+  }
+
+  /** Something that reads. */
+  interface Reading {
+    void run() throws SQLException;
+  }
+
+  static long counted(Session session, Reading reading) throws SQLException {
+    long first = handlerReads(session.connection);
+    long second = handlerReads(session.connection);
+    reading.run();
+    long third = handlerReads(session.connection);
+    long ofTheQuestionItself = second - first;
+    return third - second - ofTheQuestionItself;
+  }
+
+  private static long handlerReads(Connection connection) throws SQLException {
+    long sum = 0;
+    try (Statement statement = connection.createStatement();
+        ResultSet row = statement.executeQuery("SHOW SESSION STATUS LIKE 'Handler_read_%'")) {
+      while (row.next()) {
+        sum += row.getLong(2);
+      }
+    }
+    return sum;
+  }
+}
