@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Schema {
 
-  static final String DEFAULT_PREFIX = "pigeonhole_";
+  static final String DEFAULT_PREFIX = Tables.DEFAULT_PREFIX;
 
   private final @Nullable String schema;
   private final String prefix;

@@ -56,6 +56,11 @@ class StartupTest {
     return quote + "pigeonhole_" + name + quote;
   }
 
+  /** Where its connections stand. */
+  private static String schema(TestDatabase database) {
+    return database.kind() == DatabaseKind.H2 ? "PUBLIC" : database.schema();
+  }
+
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
   void anEmptyDatabaseIsRefusedWithTheWayOut(TestDatabase database) {
@@ -64,8 +69,28 @@ class StartupTest {
         .satisfies(
             problem -> {
               assertThat(problem.code()).isEqualTo(ErrorCode.SCHEMA_VERSION);
-              assertThat(problem.text()).contains("Schema.migrate(dataSource)");
+              assertThat(problem.text())
+                  .contains(
+                      "Schema.ofDefaults().schema(\"%s\").applyTo(dataSource)"
+                          .formatted(schema(database)));
             });
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void theWayOutMakesTheTablesThatWereLookedFor(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    String schema = schema(database);
+    JdbcStore store = JdbcStore.of(database.dataSource()).schema(schema).prefix("inbox_");
+    String call = "Schema.ofDefaults().schema(\"%s\").prefix(\"inbox_\")".formatted(schema);
+    assertThatExceptionOfType(ConfigurationException.class)
+        .isThrownBy(() -> store.maintenance().open(Rig.SETTINGS))
+        .withMessageContaining("There are no tables inbox_…")
+        .withMessageContaining(call + ".applyTo(dataSource)")
+        .withMessageContaining(call + ".sql(\"");
+
+    Schema.ofDefaults().schema(schema).prefix("inbox_").applyTo(database.dataSource());
+    store.maintenance().open(Rig.SETTINGS);
   }
 
   @ParameterizedTest
@@ -279,7 +304,9 @@ class StartupTest {
             .satisfies(
                 e -> {
                   assertThat(e.code()).isEqualTo(ErrorCode.DATABASE_PRIVILEGE);
-                  assertThat(e).hasMessageContaining("Schema.ofDefaults().grants(");
+                  assertThat(e)
+                      .hasMessageContaining("Schema.ofDefaults().schema(\"")
+                      .hasMessageContaining(".grants(\"");
                 });
       } finally {
         if (kind == DatabaseKind.POSTGRES) {
@@ -310,7 +337,8 @@ class StartupTest {
                         problem -> {
                           assertThat(problem.code()).isEqualTo(ErrorCode.DATABASE_PRIVILEGE);
                           assertThat(problem.text())
-                              .contains("no schema nowhere", "GRANT", "Schema.migrate");
+                              .contains("no schema nowhere", "GRANT")
+                              .contains("Schema.ofDefaults().schema(\"nowhere\").applyTo(");
                         }));
   }
 

@@ -19,7 +19,7 @@ final class Errors {
    *
    * @param committing whether the statement commits itself, so that a lost connection leaves doubt
    */
-  static StoreException of(Dialect dialect, SQLException e, boolean committing) {
+  static StoreException of(Dialect dialect, Tables tables, SQLException e, boolean committing) {
     Fault fault = dialect.fault(e);
     if (fault == Fault.LOST && committing) {
       return unknown("The connection was lost while a statement was on its way", e);
@@ -37,22 +37,23 @@ final class Errors {
           Kind.PERMANENT,
           ErrorCode.DATABASE_PRIVILEGE,
           ("The role of this connection may not do what the inbox needs, or a table is gone. Let"
-                  + " their owner run the output of Schema.ofDefaults().grants(\"%s\", role): %s")
-              .formatted(dialect.name(), describe(e)),
+                  + " their owner run the output of %s.grants(\"%s\", role): %s")
+              .formatted(tables.inJava(), dialect.name(), describe(e)),
           e);
     }
     return new StoreException(
         Kind.PERMANENT,
         ErrorCode.DATABASE_ERROR,
-        "The database refused a statement: " + describe(e),
+        "The database refused a statement. Repair what it complains of, or report it as a bug: "
+            + describe(e),
         e);
   }
 
   /** Translates an error of COMMIT: unless the server itself took it back, nobody can say. */
-  static StoreException ofCommit(Dialect dialect, SQLException e) {
+  static StoreException ofCommit(Dialect dialect, Tables tables, SQLException e) {
     Fault fault = dialect.fault(e);
     if (fault == Fault.DEADLOCK || fault == Fault.DUPLICATE || fault == Fault.DATA) {
-      return of(dialect, e, false);
+      return of(dialect, tables, e, false);
     }
     return unknown("The connection was lost during COMMIT", e);
   }

@@ -51,7 +51,7 @@ final class Jdbc {
     try (Borrowed borrowed = borrow(null, false)) {
       return work.run(borrowed.session(false, LockWait.NORMAL));
     } catch (SQLException e) {
-      throw Errors.of(dialect, e, false);
+      throw Errors.of(dialect, tables, e, false);
     }
   }
 
@@ -63,7 +63,7 @@ final class Jdbc {
       refuseDoubt(session);
       return answer;
     } catch (SQLException e) {
-      throw Errors.of(dialect, e, true);
+      throw Errors.of(dialect, tables, e, true);
     }
   }
 
@@ -80,7 +80,7 @@ final class Jdbc {
       borrowed.commit(session);
       return answer;
     } catch (SQLException e) {
-      throw Errors.of(dialect, e, false);
+      throw Errors.of(dialect, tables, e, false);
     }
   }
 
@@ -239,7 +239,7 @@ final class Jdbc {
         session.notice(connection.getWarnings());
         connection.clearWarnings();
       } catch (SQLException e) {
-        throw Errors.ofCommit(dialect, e);
+        throw Errors.ofCommit(dialect, tables, e);
       }
       refuseDoubt(session);
     }

@@ -129,9 +129,14 @@ final class JdbcMaintenance implements Maintenance {
           new Problem(
               ErrorCode.LANES_DIFFER,
               ("The inbox was created with %d lanes and is now configured with %d. The number is"
-                      + " part of the stored data: set lanes(%d), or change it with Schema.relane"
-                      + " while the inbox is empty and no node runs.")
-                  .formatted(owner.lanes(), settings.lanes(), owner.lanes())));
+                      + " part of the stored data: set lanes(%d), or change it with"
+                      + " %s.relaneOn(dataSource, %d) while the inbox is empty and no node runs.")
+                  .formatted(
+                      owner.lanes(),
+                      settings.lanes(),
+                      owner.lanes(),
+                      session.tables.inJava(),
+                      settings.lanes())));
     }
     return problems;
   }

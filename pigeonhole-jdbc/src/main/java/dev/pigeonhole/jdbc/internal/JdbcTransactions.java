@@ -63,7 +63,7 @@ final class JdbcTransactions implements Transactions {
       CrashPoints.reach("tx.after-commit");
       return Set.copyOf(ours);
     } catch (SQLException e) {
-      throw Errors.of(jdbc.dialect, e, LOST_IS_UNKNOWN);
+      throw Errors.of(jdbc.dialect, jdbc.tables, e, LOST_IS_UNKNOWN);
     }
   }
 
@@ -115,7 +115,7 @@ final class JdbcTransactions implements Transactions {
     SQLException error = unit.error();
     Fault fault = error == null ? Fault.OTHER : jdbc.dialect.fault(error);
     if (error != null && (fault.sparesHandler() || (unit.aborted() && fault.passes()))) {
-      StoreException failed = Errors.of(jdbc.dialect, error, LOST_IS_UNKNOWN);
+      StoreException failed = Errors.of(jdbc.dialect, jdbc.tables, error, LOST_IS_UNKNOWN);
       if (thrown != null && thrown != error) {
         failed.addSuppressed(thrown);
       }

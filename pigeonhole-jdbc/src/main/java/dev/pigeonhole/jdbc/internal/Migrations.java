@@ -34,7 +34,7 @@ public final class Migrations {
    * @param version from its name, V001 is 1
    * @param checksum of its text before names are filled in
    */
-  public record Script(int version, String name, String checksum, String text) {
+  record Script(int version, String name, String checksum, String text) {
 
     List<String> statements(Tables tables) {
       return split(text).stream().map(tables::sql).toList();
@@ -73,7 +73,7 @@ public final class Migrations {
       try {
         migrations.run(connection);
       } catch (SQLException e) {
-        throw Errors.of(dialect, e, false);
+        throw Errors.of(dialect, migrations.tables, e, false);
       } finally {
         restore(connection, autoCommit);
       }

@@ -47,7 +47,7 @@ final class NodeConnection {
       done = true;
       return answer;
     } catch (SQLException e) {
-      throw Errors.of(jdbc.dialect, e, false);
+      throw Errors.of(jdbc.dialect, jdbc.tables, e, false);
     } finally {
       if (!done) {
         dropUnlessRolledBack(current);

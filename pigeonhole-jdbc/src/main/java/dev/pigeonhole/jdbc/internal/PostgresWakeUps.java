@@ -126,7 +126,7 @@ final class PostgresWakeUps implements WakeUps {
       execute(borrowed, "LISTEN \"" + channel.replace("\"", "\"\"") + "\"");
     } catch (SQLException e) {
       drop(borrowed);
-      throw Errors.of(jdbc.dialect, e, false);
+      throw Errors.of(jdbc.dialect, jdbc.tables, e, false);
     }
     listening = borrowed;
     provenAt = System.nanoTime();
@@ -145,7 +145,7 @@ final class PostgresWakeUps implements WakeUps {
     } catch (SQLException e) {
       listening = null;
       drop(present);
-      throw Errors.of(jdbc.dialect, e, false);
+      throw Errors.of(jdbc.dialect, jdbc.tables, e, false);
     }
   }
 

@@ -66,8 +66,10 @@ public final class Relaning {
       return List.of(
           new Problem(
               ErrorCode.SCHEMA_VERSION,
-              "There are no tables %s… in %s whose lanes could be changed."
-                  .formatted(session.tables.plain(""), session.tables.schema())));
+              ("There are no tables %s… in %s whose lanes could be changed. Check schema and"
+                      + " prefix, or make the tables with %s.applyTo(dataSource).")
+                  .formatted(
+                      session.tables.plain(""), session.tables.schema(), session.tables.inJava())));
     }
     List<Integer> present = session.query(LOCK_INBOX, params -> {}, row -> row.getInt(1));
     if (present.isEmpty() || present.get(0) == lanes) {

@@ -57,17 +57,22 @@ final class SchemaChecks {
       findings.problem(
           ErrorCode.DATABASE_PRIVILEGE,
           ("There is no schema %s, or this role may not use it. Create it, or let its owner run"
-                  + " GRANT USAGE ON SCHEMA %s TO the role, and then Schema.migrate(dataSource).")
-              .formatted(session.tables.schema(), session.tables.schema()));
+                  + " GRANT USAGE ON SCHEMA %s TO the role, and then call"
+                  + " %s.applyTo(dataSource).")
+              .formatted(
+                  session.tables.schema(), session.tables.schema(), session.tables.inJava()));
       return false;
     }
     if (applied.isEmpty()) {
       findings.problem(
           ErrorCode.SCHEMA_VERSION,
-          ("There are no tables %s… in %s. Call Schema.migrate(dataSource) once with a role that"
-                  + " may create tables, or run the output of Schema.ofDefaults().sql(\"%s\").")
+          ("There are no tables %s… in %s. Call %s.applyTo(dataSource) once with a role that may"
+                  + " create tables, or run the output of %s.")
               .formatted(
-                  session.tables.plain(""), session.tables.schema(), session.dialect.name()));
+                  session.tables.plain(""),
+                  session.tables.schema(),
+                  session.tables.inJava(),
+                  statements(session)));
       return false;
     }
     int highest = applied.keySet().stream().mapToInt(Integer::intValue).max().orElse(0);
@@ -76,8 +81,8 @@ final class SchemaChecks {
           ErrorCode.SCHEMA_VERSION,
           highest < newest
               ? ("The tables have version %d and this library needs %d. Call"
-                      + " Schema.migrate(dataSource).")
-                  .formatted(highest, newest)
+                      + " %s.applyTo(dataSource).")
+                  .formatted(highest, newest, session.tables.inJava())
               : ("The tables have version %d, and this library only knows %d. Use the newer"
                       + " library that made them.")
                   .formatted(highest, newest));
@@ -92,6 +97,11 @@ final class SchemaChecks {
       }
     }
     return true;
+  }
+
+  /** The call that prints the statements of these tables. */
+  private static String statements(Session session) {
+    return "%s.sql(\"%s\")".formatted(session.tables.inJava(), session.dialect.name());
   }
 
   private static boolean schemaExists(Session session) throws SQLException {
@@ -129,8 +139,8 @@ final class SchemaChecks {
     findings.problem(
         ErrorCode.SCHEMA_COLUMN,
         ("Table %s is missing, or this role may not see it. Make it again with the statement in"
-                + " Schema.ofDefaults().sql(\"%s\"), or grant the role its rights.")
-            .formatted(session.tables.plain(table), session.dialect.name()));
+                + " %s, or grant the role its rights.")
+            .formatted(session.tables.plain(table), statements(session)));
   }
 
   // ---- columns
@@ -377,9 +387,8 @@ final class SchemaChecks {
       findings.problem(
           ErrorCode.SCHEMA_COLUMN,
           ("Sequence %s is missing, or this role may not see it. Make it again with the statement"
-                  + " in Schema.ofDefaults().sql(\"%s\"), and let it start above every number that"
-                  + " was given out.")
-              .formatted(session.tables.plain(name), session.dialect.name()));
+                  + " in %s, and let it start above every number that was given out.")
+              .formatted(session.tables.plain(name), statements(session)));
     } else if (is.get() != step) {
       findings.problem(
           ErrorCode.SCHEMA_COLUMN,

@@ -39,6 +39,8 @@ public final class Tables {
           "operation",
           "schema_history");
 
+  public static final String DEFAULT_PREFIX = "pigeonhole_";
+
   public static final List<String> SEQUENCES = List.of("message_seq", "node_seq");
 
   private static final Pattern PLAIN = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
@@ -131,6 +133,18 @@ public final class Tables {
   /** The name as catalogues show it. */
   public String plain(String name) {
     return prefix + name;
+  }
+
+  /**
+   * The {@code Schema} that makes exactly these tables, as Java: for texts that name the way out.
+   * The default one would make others beside them. A schema that {@link #check} would refuse can
+   * only be the one that connections stand in, and need not be named.
+   */
+  String inJava() {
+    boolean plain = schema != null && PLAIN.matcher(schema).matches();
+    String where = plain ? ".schema(\"%s\")".formatted(schema) : "";
+    String named = prefix.equals(DEFAULT_PREFIX) ? "" : ".prefix(\"%s\")".formatted(prefix);
+    return "Schema.ofDefaults()" + where + named;
   }
 
   /** The schema that holds the tables, if known. */

@@ -14,6 +14,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Errors are told apart by their codes; their texts are in any language. */
 class FaultTest {
+  private static final Tables TABLES = new Tables('"', "shop", "inbox_");
 
   @ParameterizedTest
   @CsvSource({
@@ -91,22 +92,32 @@ class FaultTest {
   @Test
   void whatWillFailAgainIsPermanent() {
     PostgresDialect dialect = new PostgresDialect();
-    StoreException wrong = Errors.of(dialect, new SQLException("x", "42601"), true);
+    StoreException wrong = Errors.of(dialect, TABLES, new SQLException("x", "42601"), true);
     assertThat(wrong.kind()).isEqualTo(Kind.PERMANENT);
     assertThat(wrong.code()).isEqualTo(ErrorCode.DATABASE_ERROR);
-    StoreException forbidden = Errors.of(dialect, new SQLException("x", "42501"), true);
+    StoreException forbidden = Errors.of(dialect, TABLES, new SQLException("x", "42501"), true);
     assertThat(forbidden.kind()).isEqualTo(Kind.PERMANENT);
     assertThat(forbidden.code()).isEqualTo(ErrorCode.DATABASE_PRIVILEGE);
+    assertThat(forbidden)
+        .hasMessageContaining(
+            "Schema.ofDefaults().schema(\"shop\").prefix(\"inbox_\").grants(\"postgresql\", role)");
+  }
+
+  @Test
+  void aSchemaThatCouldNotBeNamedIsLeftToTheConnection() {
+    assertThat(new Tables('"', "my-shop", "pigeonhole_").inJava()).isEqualTo("Schema.ofDefaults()");
+    assertThat(new Tables('"', null, "inbox_").inJava())
+        .isEqualTo("Schema.ofDefaults().prefix(\"inbox_\")");
   }
 
   @Test
   void aLostConnectionLeavesDoubtOnlyWhereSomethingCommits() {
     PostgresDialect dialect = new PostgresDialect();
     SQLException lost = new SQLException("x", "08006");
-    assertThat(Errors.of(dialect, lost, false).kind()).isEqualTo(Kind.TRANSIENT);
-    assertThat(Errors.of(dialect, lost, true).kind()).isEqualTo(Kind.UNKNOWN);
-    assertThat(Errors.ofCommit(dialect, lost).kind()).isEqualTo(Kind.UNKNOWN);
-    StoreException victim = Errors.ofCommit(dialect, new SQLException("x", "40001"));
+    assertThat(Errors.of(dialect, TABLES, lost, false).kind()).isEqualTo(Kind.TRANSIENT);
+    assertThat(Errors.of(dialect, TABLES, lost, true).kind()).isEqualTo(Kind.UNKNOWN);
+    assertThat(Errors.ofCommit(dialect, TABLES, lost).kind()).isEqualTo(Kind.UNKNOWN);
+    StoreException victim = Errors.ofCommit(dialect, TABLES, new SQLException("x", "40001"));
     assertThat(victim.kind()).isEqualTo(Kind.TRANSIENT);
     assertThat(victim.deadlock()).isTrue();
     assertThat(Errors.unreachable(new SQLException("x", "90020", 90020)).code())
