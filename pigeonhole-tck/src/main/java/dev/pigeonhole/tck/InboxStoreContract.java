@@ -145,6 +145,13 @@ public abstract class InboxStoreContract {
   }
 
   @Nested
+  class Auditing extends AuditContract {
+    Auditing() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
   class Forgetting extends PruneContract {
     Forgetting() {
       super(InboxStoreContract.this);

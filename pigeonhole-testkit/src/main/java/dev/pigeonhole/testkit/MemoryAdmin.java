@@ -195,11 +195,11 @@ final class MemoryAdmin implements AdminQueries {
     return tables.commit(
         () -> {
           MessageRow message = tables.byIdentity.get(new MessageRef(source, id));
-          return message != null && change(message, family, change);
+          return message != null && change(message, family, change, "");
         });
   }
 
-  private boolean change(MessageRow message, int family, AdminChange change) {
+  private boolean change(MessageRow message, int family, AdminChange change, String how) {
     Tables.PoisonRow poison = poison(message, family);
     if (poison == null) {
       return false;
@@ -214,7 +214,7 @@ final class MemoryAdmin implements AdminQueries {
           Tables.RowKey.of(was), new Tables.ReceiptRow(was, tables.now(), discarded));
     }
     tables.keys.letGo(was);
-    audit(change, message, key(was));
+    audit(change, "%s for handler '%s'%s".formatted(message.ref(), key(was), how));
     return true;
   }
 
@@ -226,13 +226,9 @@ final class MemoryAdmin implements AdminQueries {
         .orElse(null);
   }
 
-  private void audit(AdminChange change, MessageRow message, String key) {
+  private void audit(AdminChange change, String subject) {
     tables.audit(
-        change.action().name().toLowerCase(Locale.ROOT),
-        message.ref(),
-        key,
-        change.actor(),
-        change.reason());
+        change.action().name().toLowerCase(Locale.ROOT), subject, change.actor(), change.reason());
   }
 
   @Override
@@ -248,7 +244,8 @@ final class MemoryAdmin implements AdminQueries {
           message.edit(
               poison.delivery().cell().handler(),
               new MessageRow.Edit(content, tables.now(), actor, reason));
-          return change(message, family, new AdminChange(Action.RETRY, null, actor, reason));
+          AdminChange retry = new AdminChange(Action.RETRY, null, actor, reason);
+          return change(message, family, retry, " with other content");
         });
   }
 
@@ -294,7 +291,7 @@ final class MemoryAdmin implements AdminQueries {
             true);
     message.families().add(handler.family());
     tables.open(cell).put(OpenRow.due(delivery, tables.now()));
-    audit(change, message, handler.key());
+    audit(change, "%s for handler '%s'".formatted(message.ref(), handler.key()));
     return Effect.CHANGED;
   }
 
@@ -339,13 +336,13 @@ final class MemoryAdmin implements AdminQueries {
     if (change.action() == Action.PURGE) {
       Effect effect = tables.pruning.purge(place.seq());
       if (effect == Effect.CHANGED) {
-        audit(change, message, "");
+        audit(change, message.ref().toString());
       }
       return effect;
     }
     // Exactly this one was chosen: nothing that only counts as the same handler.
     boolean poisoned = tables.poison.containsKey(new Tables.RowKey(place.seq(), place.handler()));
-    return poisoned && change(message, place.handler(), change)
+    return poisoned && change(message, place.handler(), change, "")
         ? Effect.CHANGED
         : Effect.NOT_POISONED;
   }
@@ -419,7 +416,8 @@ final class MemoryAdmin implements AdminQueries {
             return false;
           }
           tables.conflicts.removeIf(row -> row.id() == conflict);
-          tables.audit(action, copy.get().view().message(), "", actor, reason);
+          String subject = "conflict %d of %s".formatted(conflict, copy.get().view().message());
+          tables.audit(action, subject, actor, reason);
           return true;
         });
   }
@@ -478,14 +476,9 @@ final class MemoryAdmin implements AdminQueries {
           List<AuditEntry> entries = new ArrayList<>();
           for (int i = tables.audit.size(); i > 0 && entries.size() < limit; i--) {
             Tables.AuditRow row = tables.audit.get(i - 1);
-            String handler = row.key().isEmpty() ? "" : "handler '" + row.key() + "'";
-            MessageRef message = row.message();
-            String subject =
-                message == null
-                    ? handler
-                    : handler.isEmpty() ? message.toString() : message + " for " + handler;
             entries.add(
-                new AuditEntry(i, row.at(), row.actor(), row.action(), row.reason(), subject));
+                new AuditEntry(
+                    i, row.at(), row.actor(), row.action(), row.reason(), row.subject()));
           }
           return entries;
         });
@@ -587,7 +580,8 @@ final class MemoryAdmin implements AdminQueries {
             released |= tables.keys.release(each, keyHash);
           }
           if (released) {
-            tables.audit("release", null, key(keyId), actor, reason);
+            String subject = "key '%s' of handler '%s'".formatted(orderingKey, key(keyId));
+            tables.audit("release", subject, actor, reason);
           }
           return released;
         });
