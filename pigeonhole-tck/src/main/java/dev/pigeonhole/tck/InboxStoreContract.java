@@ -145,6 +145,13 @@ public abstract class InboxStoreContract {
   }
 
   @Nested
+  class Counting extends CountContract {
+    Counting() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
   class Auditing extends AuditContract {
     Auditing() {
       super(InboxStoreContract.this);

@@ -34,6 +34,7 @@ import dev.pigeonhole.store.PoisonSample;
 import dev.pigeonhole.store.SecondCopy;
 import dev.pigeonhole.store.Slice;
 import dev.pigeonhole.store.StoredMessage;
+import dev.pigeonhole.store.TypeCount;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -98,6 +99,39 @@ final class MemoryAdmin implements AdminQueries {
 
   private static long count(Collection<OpenRow> rows, int keyId, Predicate<OpenRow> which) {
     return rows.stream().filter(row -> row.delivery().keyId() == keyId).filter(which).count();
+  }
+
+  @Override
+  public List<TypeCount> countsByType(int most) {
+    return tables.commit(
+        () -> {
+          Instant now = tables.now();
+          Map<TypeCount, Long> found = new HashMap<>();
+          for (boolean late : new boolean[] {false, true}) {
+            open().stream()
+                .filter(row -> row.delivery().late() == late)
+                .limit(most)
+                .map(row -> one(!late, state(row, now), row.delivery()))
+                .forEach(each -> found.merge(each, 1L, Long::sum));
+          }
+          tables.poison.values().stream()
+              .limit(most)
+              .map(row -> one(false, DeliveryState.POISONED, row.delivery()))
+              .forEach(each -> found.merge(each, 1L, Long::sum));
+          return found.entrySet().stream()
+              .map(
+                  each ->
+                      new TypeCount(
+                          each.getKey().fresh(),
+                          each.getKey().state(),
+                          each.getKey().type(),
+                          each.getValue()))
+              .toList();
+        });
+  }
+
+  private TypeCount one(boolean fresh, DeliveryState state, Delivery delivery) {
+    return new TypeCount(fresh, state, message(delivery).view().type(), 1);
   }
 
   @Override
@@ -467,6 +501,11 @@ final class MemoryAdmin implements AdminQueries {
   @Override
   public long open(int keyId) {
     return tables.commit(() -> count(open(), keyId, row -> true));
+  }
+
+  @Override
+  public long open(HandlerId handler, int most) {
+    return Math.min(most, open(handler.keyId()));
   }
 
   @Override

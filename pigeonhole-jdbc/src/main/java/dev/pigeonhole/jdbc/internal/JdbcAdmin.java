@@ -33,6 +33,7 @@ import dev.pigeonhole.store.PoisonSample;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.SecondCopy;
 import dev.pigeonhole.store.Slice;
+import dev.pigeonhole.store.TypeCount;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -269,6 +270,7 @@ final class JdbcAdmin implements AdminQueries {
   private final AdminDetail detail;
   private final Operations operations;
   private final Replays replays;
+  private final BoundedCounts bounded;
 
   JdbcAdmin(
       Jdbc jdbc,
@@ -287,6 +289,7 @@ final class JdbcAdmin implements AdminQueries {
     this.detail = new AdminDetail(jdbc, lists, statements);
     this.operations = new Operations(jdbc);
     this.replays = new Replays(statements, families);
+    this.bounded = new BoundedCounts(jdbc, statements);
   }
 
   private record Key(int keyId, String text, int family) {}
@@ -980,6 +983,16 @@ final class JdbcAdmin implements AdminQueries {
             session
                 .one(OPEN, params -> params.add(keyId).add(keyId), row -> row.getLong(1))
                 .orElse(0L));
+  }
+
+  @Override
+  public long open(HandlerId handler, int most) {
+    return bounded.open(handler, most);
+  }
+
+  @Override
+  public List<TypeCount> countsByType(int most) {
+    return bounded.byType(most);
   }
 
   @Override
