@@ -5,6 +5,7 @@ import dev.pigeonhole.MessageHandler;
 import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.registry.HandlerSpec;
 import dev.pigeonhole.internal.registry.TypeSpec;
+import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.StoredMessage;
 import java.time.Instant;
@@ -36,11 +37,15 @@ final class Handlers {
   }
 
   static Attempt attempt(BoundHandler handler, long seq) {
+    return attempt(handler, Rows.row(seq));
+  }
+
+  static Attempt attempt(BoundHandler handler, Delivery row) {
     StoredMessage message =
         new StoredMessage(
-            seq,
+            row.seq(),
             "source",
-            "m-" + seq,
+            "m-" + row.seq(),
             "t",
             "c",
             "local",
@@ -52,7 +57,6 @@ final class Handlers {
             null,
             Instant.EPOCH,
             Map.of());
-    return new Attempt(
-        new Work(Rows.row(seq), message, null, 1, 0), handler, new Breaker(null), () -> false);
+    return new Attempt(new Work(row, message, null, 1, 0), handler, new Breaker(null), () -> false);
   }
 }
