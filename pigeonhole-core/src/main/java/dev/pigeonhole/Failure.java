@@ -9,8 +9,9 @@ import java.time.Instant;
  * @param type the exception's class name, or the code where there was no exception
  * @param message the exception's message, at most 2,000 characters
  * @param stack the stack trace, at most 8,000 characters; empty where there was no exception
- * @param fingerprint equal for failures of the same type that came out of the same method of the
- *     application, whatever numbers are in their names; the code where there was no exception
+ * @param fingerprint equal for failures of the same type that came out of the same method, whatever
+ *     numbers are in their names: the innermost that is neither Java's nor this library's own, so
+ *     one of the application or of a library that it calls; the code where there was no exception
  * @param at when it happened, by the clock of the node
  */
 public record Failure(

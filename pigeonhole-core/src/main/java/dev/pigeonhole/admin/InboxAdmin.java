@@ -31,6 +31,13 @@ public interface InboxAdmin {
    */
   List<HandlerCounts> counts(int most);
 
+  /**
+   * Deliveries that are not completed, per type of message and state, by name. What it costs is
+   * bounded: {@link Count#MOST} fresh, later and poisoned deliveries are looked at. Where there are
+   * more, every count says so, and a type of which none was met is missing.
+   */
+  List<TypeCounts> countsByType();
+
   /** How far behind each handler is. */
   List<HandlerLag> lag();
 
@@ -150,7 +157,10 @@ public interface InboxAdmin {
   /** Handlers that somebody has paused, the longest paused first. */
   List<Pause> paused();
 
-  /** What is still open under this exact key, for the last step of a rename. */
+  /**
+   * What is still open under this exact key, for the last step of a rename, and under the other
+   * keys of its handler. Each is counted up to {@link Count#MOST}.
+   */
   DrainCheck drainCheck(String handler);
 
   /**

@@ -26,6 +26,12 @@ public interface AdminQueries {
    */
   List<HandlerCounts> counts(int most);
 
+  /**
+   * Deliveries without a receipt by type of message, in any order. No more than this of the fresh,
+   * of the later and of the poisoned ones are looked at.
+   */
+  List<TypeCount> countsByType(int most);
+
   /** Since when the oldest delivery that could run has been ready, for each family. */
   List<HandlerLag> lag();
 
@@ -150,8 +156,11 @@ public interface AdminQueries {
    */
   boolean end(String source, String id, int family, boolean discarded, String actor, String reason);
 
-  /** How many deliveries stand open, fresh or later, under this exact key. */
+  /** How many deliveries stand open, fresh or later, under this exact key; all are counted. */
   long open(int keyId);
+
+  /** The same, counted no further than this. */
+  long open(HandlerId handler, int most);
 
   /**
    * What {@link Nodes#nodes()} answers, for somebody who is not a node: nothing that a node keeps

@@ -134,7 +134,7 @@ class HardTimesTest {
 
   @Test
   void hx02_timeoutsLeaveAnH2DatabaseOpen() {
-    int messages = 12;
+    int messages = Size.of(12, 1_000);
     try (TestDatabase database = TestDatabases.open(DatabaseKind.H2)) {
       Schema.migrate(database.dataSource());
       database.execute("CREATE TABLE effect (n int)");
@@ -168,8 +168,10 @@ class HardTimesTest {
         for (int i = 0; i < messages; i++) {
           inbox.accept("texts", Message.of("m-" + i, "x"));
         }
-        Eventually.passes(LONG, () -> assertThat(inbox.admin().poisoned(99)).hasSize(messages));
-        assertThat(inbox.admin().poisoned(99))
+        Eventually.passes(
+            LONG.plusMillis(100L * messages),
+            () -> assertThat(inbox.admin().poisoned(messages + 1)).hasSize(messages));
+        assertThat(inbox.admin().poisoned(messages))
             .allSatisfy(
                 view ->
                     assertThat(view.lastFailure().map(Failure::code))

@@ -145,6 +145,20 @@ public abstract class InboxStoreContract {
   }
 
   @Nested
+  class Counting extends CountContract {
+    Counting() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
+  class Auditing extends AuditContract {
+    Auditing() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
   class Forgetting extends PruneContract {
     Forgetting() {
       super(InboxStoreContract.this);

@@ -335,6 +335,35 @@ abstract class ListContract extends StoreFixture {
   }
 
   @Test
+  void d114_aFilterIsComparedLiterally() {
+    List<String> odd =
+        List.of("%' OR 1=1", "' OR '1'='1", "%", "_", "x%", "x_", "\\", "?", "{now}");
+    delivered("xy", a);
+    for (String each : odd) {
+      assertThat(found(of(null, each, null, null))).as("type %s", each).isEmpty();
+      assertThat(found(of(null, null, each, null))).as("source %s", each).isEmpty();
+      assertThat(found(of(null, null, null, each))).as("id %s", each).isEmpty();
+      assertThat(foundBy(each, null)).as("channel %s", each).isEmpty();
+      assertThat(foundBy(null, each)).as("fingerprint %s", each).isEmpty();
+      MessageFilter ofType = new MessageFilter(false, each, null, null, null, null, null);
+      MessageFilter ofId = new MessageFilter(false, null, null, null, each, null, null);
+      assertThat(store.admin().count(ofType, MANY)).as("type %s", each).isZero();
+      assertThat(store.admin().count(ofId, MANY)).as("id %s", each).isZero();
+    }
+    for (String each : odd) {
+      stored(message(each).from(each).type(each).to(a).build());
+    }
+    for (String each : odd) {
+      assertThat(found(of(null, each, each, each))).as(each).containsExactly(each);
+    }
+  }
+
+  private List<String> foundBy(@Nullable String channel, @Nullable String fingerprint) {
+    return found(
+        new DeliveryFilter(ROWS, null, null, channel, null, null, null, null, fingerprint));
+  }
+
+  @Test
   void everyCellIsShown() {
     assertThat(store.admin().cells())
         .hasSize(2 * lanes())

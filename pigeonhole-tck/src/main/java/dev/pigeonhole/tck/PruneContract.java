@@ -217,7 +217,7 @@ abstract class PruneContract extends StoreFixture {
     for (int i = 0; i < 5; i++) {
       settle(delivered("young" + i, a), completed());
     }
-    Judge judge = deleting();
+    Recorder judge = deleting();
     judge.youngest = Duration.ofMinutes(30);
 
     assertThat(store.maintenance().prune(judge, 2)).isEqualTo(new Pruning.Step(1, 0, true));
@@ -226,7 +226,7 @@ abstract class PruneContract extends StoreFixture {
 
   @Test
   void aRoundByAClockThatWasAheadDoesNotHoldUpTheNext() {
-    Judge judge = deleting();
+    Recorder judge = deleting();
     judge.betweenRounds = Duration.ofMinutes(1);
     ahead = Duration.ofDays(365);
     prune(judge);
@@ -246,7 +246,7 @@ abstract class PruneContract extends StoreFixture {
     settle(delivered("old-0", a), completed());
     settle(delivered("old-1", a), completed());
     clock.advance(Duration.ofHours(1));
-    Judge judge = deleting();
+    Recorder judge = deleting();
     judge.youngest = Duration.ofMinutes(30);
 
     assertThat(store.maintenance().prune(judge, 2)).isEqualTo(new Pruning.Step(0, 0, true));

@@ -34,6 +34,7 @@ import dev.pigeonhole.store.PoisonSample;
 import dev.pigeonhole.store.SecondCopy;
 import dev.pigeonhole.store.Slice;
 import dev.pigeonhole.store.StoredMessage;
+import dev.pigeonhole.store.TypeCount;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -98,6 +99,39 @@ final class MemoryAdmin implements AdminQueries {
 
   private static long count(Collection<OpenRow> rows, int keyId, Predicate<OpenRow> which) {
     return rows.stream().filter(row -> row.delivery().keyId() == keyId).filter(which).count();
+  }
+
+  @Override
+  public List<TypeCount> countsByType(int most) {
+    return tables.commit(
+        () -> {
+          Instant now = tables.now();
+          Map<TypeCount, Long> found = new HashMap<>();
+          for (boolean late : new boolean[] {false, true}) {
+            open().stream()
+                .filter(row -> row.delivery().late() == late)
+                .limit(most)
+                .map(row -> one(!late, state(row, now), row.delivery()))
+                .forEach(each -> found.merge(each, 1L, Long::sum));
+          }
+          tables.poison.values().stream()
+              .limit(most)
+              .map(row -> one(false, DeliveryState.POISONED, row.delivery()))
+              .forEach(each -> found.merge(each, 1L, Long::sum));
+          return found.entrySet().stream()
+              .map(
+                  each ->
+                      new TypeCount(
+                          each.getKey().fresh(),
+                          each.getKey().state(),
+                          each.getKey().type(),
+                          each.getValue()))
+              .toList();
+        });
+  }
+
+  private TypeCount one(boolean fresh, DeliveryState state, Delivery delivery) {
+    return new TypeCount(fresh, state, message(delivery).view().type(), 1);
   }
 
   @Override
@@ -195,11 +229,11 @@ final class MemoryAdmin implements AdminQueries {
     return tables.commit(
         () -> {
           MessageRow message = tables.byIdentity.get(new MessageRef(source, id));
-          return message != null && change(message, family, change);
+          return message != null && change(message, family, change, "");
         });
   }
 
-  private boolean change(MessageRow message, int family, AdminChange change) {
+  private boolean change(MessageRow message, int family, AdminChange change, String how) {
     Tables.PoisonRow poison = poison(message, family);
     if (poison == null) {
       return false;
@@ -214,7 +248,7 @@ final class MemoryAdmin implements AdminQueries {
           Tables.RowKey.of(was), new Tables.ReceiptRow(was, tables.now(), discarded));
     }
     tables.keys.letGo(was);
-    audit(change, message, key(was));
+    audit(change, "%s for handler '%s'%s".formatted(message.ref(), key(was), how));
     return true;
   }
 
@@ -226,13 +260,9 @@ final class MemoryAdmin implements AdminQueries {
         .orElse(null);
   }
 
-  private void audit(AdminChange change, MessageRow message, String key) {
+  private void audit(AdminChange change, String subject) {
     tables.audit(
-        change.action().name().toLowerCase(Locale.ROOT),
-        message.ref(),
-        key,
-        change.actor(),
-        change.reason());
+        change.action().name().toLowerCase(Locale.ROOT), subject, change.actor(), change.reason());
   }
 
   @Override
@@ -248,7 +278,8 @@ final class MemoryAdmin implements AdminQueries {
           message.edit(
               poison.delivery().cell().handler(),
               new MessageRow.Edit(content, tables.now(), actor, reason));
-          return change(message, family, new AdminChange(Action.RETRY, null, actor, reason));
+          AdminChange retry = new AdminChange(Action.RETRY, null, actor, reason);
+          return change(message, family, retry, " with other content");
         });
   }
 
@@ -295,7 +326,7 @@ final class MemoryAdmin implements AdminQueries {
             cell, message.seq(), message.nextLife(), keyId, 0, 0, 0, message.keyHash(), 0, true);
     message.families().add(handler.family());
     tables.open(cell).put(OpenRow.due(delivery, tables.now()));
-    audit(change, message, handler.key());
+    audit(change, "%s for handler '%s'".formatted(message.ref(), handler.key()));
     return Effect.CHANGED;
   }
 
@@ -340,13 +371,13 @@ final class MemoryAdmin implements AdminQueries {
     if (change.action() == Action.PURGE) {
       Effect effect = tables.pruning.purge(place.seq());
       if (effect == Effect.CHANGED) {
-        audit(change, message, "");
+        audit(change, message.ref().toString());
       }
       return effect;
     }
     // Exactly this one was chosen: nothing that only counts as the same handler.
     boolean poisoned = tables.poison.containsKey(new Tables.RowKey(place.seq(), place.handler()));
-    return poisoned && change(message, place.handler(), change)
+    return poisoned && change(message, place.handler(), change, "")
         ? Effect.CHANGED
         : Effect.NOT_POISONED;
   }
@@ -460,7 +491,8 @@ final class MemoryAdmin implements AdminQueries {
             return false;
           }
           tables.conflicts.removeIf(row -> row.id() == conflict);
-          tables.audit(action, copy.get().view().message(), "", actor, reason);
+          String subject = "conflict %d of %s".formatted(conflict, copy.get().view().message());
+          tables.audit(action, subject, actor, reason);
           return true;
         });
   }
@@ -513,20 +545,20 @@ final class MemoryAdmin implements AdminQueries {
   }
 
   @Override
+  public long open(HandlerId handler, int most) {
+    return Math.min(most, open(handler.keyId()));
+  }
+
+  @Override
   public List<AuditEntry> audit(int limit) {
     return tables.commit(
         () -> {
           List<AuditEntry> entries = new ArrayList<>();
           for (int i = tables.audit.size(); i > 0 && entries.size() < limit; i--) {
             Tables.AuditRow row = tables.audit.get(i - 1);
-            String handler = row.key().isEmpty() ? "" : "handler '" + row.key() + "'";
-            MessageRef message = row.message();
-            String subject =
-                message == null
-                    ? handler
-                    : handler.isEmpty() ? message.toString() : message + " for " + handler;
             entries.add(
-                new AuditEntry(i, row.at(), row.actor(), row.action(), row.reason(), subject));
+                new AuditEntry(
+                    i, row.at(), row.actor(), row.action(), row.reason(), row.subject()));
           }
           return entries;
         });
@@ -628,7 +660,8 @@ final class MemoryAdmin implements AdminQueries {
             released |= tables.keys.release(each, keyHash);
           }
           if (released) {
-            tables.audit("release", null, key(keyId), actor, reason);
+            String subject = "key '%s' of handler '%s'".formatted(orderingKey, key(keyId));
+            tables.audit("release", subject, actor, reason);
           }
           return released;
         });

@@ -79,16 +79,19 @@ final class Tables {
   }
 
   /** What an operator did. */
-  record AuditRow(
-      Instant at,
-      String action,
-      @Nullable MessageRef message,
-      String key,
-      String actor,
-      String reason) {}
+  record AuditRow(Instant at, String action, String subject, String actor, String reason) {}
 
   void audit(String action, @Nullable MessageRef message, String key, String actor, String reason) {
-    audit.add(new AuditRow(now(), action, message, key, actor, reason));
+    String handler = key.isEmpty() ? "" : "handler '" + key + "'";
+    String subject =
+        message == null
+            ? handler
+            : handler.isEmpty() ? message.toString() : message + " for " + handler;
+    audit(action, subject, actor, reason);
+  }
+
+  void audit(String action, String subject, String actor, String reason) {
+    audit.add(new AuditRow(now(), action, subject, actor, reason));
   }
 
   <T> T commit(Supplier<T> work) {

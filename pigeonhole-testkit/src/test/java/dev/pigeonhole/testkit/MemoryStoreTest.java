@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
-import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.Cell;
@@ -86,7 +85,11 @@ class MemoryStoreTest {
     assertThat(store.tables().audit)
         .containsExactly(
             new Tables.AuditRow(
-                clock.now(), "retry", new MessageRef("shop", "m"), handler.key(), "ada", "fixed"));
+                clock.now(),
+                "retry",
+                "shop/m for handler '%s'".formatted(handler.key()),
+                "ada",
+                "fixed"));
   }
 
   @Test

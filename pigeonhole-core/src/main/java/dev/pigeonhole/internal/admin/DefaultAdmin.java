@@ -22,6 +22,7 @@ import dev.pigeonhole.admin.MessageDetail;
 import dev.pigeonhole.admin.MessageSelection;
 import dev.pigeonhole.admin.NodeView;
 import dev.pigeonhole.admin.Pause;
+import dev.pigeonhole.admin.TypeCounts;
 import dev.pigeonhole.internal.registry.Hashes;
 import dev.pigeonhole.internal.registry.HeaderFormat;
 import dev.pigeonhole.store.AdminChange;
@@ -37,6 +38,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.BiFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -95,6 +97,11 @@ public final class DefaultAdmin implements InboxAdmin {
     Standings standings = new Standings(admin.store());
     int bound = Math.max(1, Math.min(most, MOST_COUNTED));
     return queries().counts(bound).stream().map(standings::seen).toList();
+  }
+
+  @Override
+  public List<TypeCounts> countsByType() {
+    return TypeTally.of(queries().countsByType(Count.MOST + 1), Count.MOST);
   }
 
   @Override
@@ -320,7 +327,18 @@ public final class DefaultAdmin implements InboxAdmin {
 
   @Override
   public DrainCheck drainCheck(String handler) {
-    return new DrainCheck(handler, queries().open(id(handler).keyId()));
+    HandlerId asked = id(handler);
+    Map<String, Count> others = new TreeMap<>();
+    for (HandlerId each : admin.store().maintenance().handlers()) {
+      if (each.family() == asked.family() && each.keyId() != asked.keyId()) {
+        others.put(each.key(), open(each));
+      }
+    }
+    return new DrainCheck(handler, open(asked), others);
+  }
+
+  private Count open(HandlerId handler) {
+    return Count.upTo(Count.MOST, queries().open(handler, Count.MOST + 1));
   }
 
   @Override

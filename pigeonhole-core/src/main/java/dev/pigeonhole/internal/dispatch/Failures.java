@@ -9,7 +9,7 @@ import java.io.Writer;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
-import java.util.List;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,8 +22,12 @@ public final class Failures {
   private static final int STACK = 8_000;
   private static final int LINE = 500;
 
-  private static final List<String> NOT_OWN =
-      List.of("java.", "javax.", "jdk.", "sun.", "com.sun.", "dev.pigeonhole.internal.");
+  /** Java's own classes, and this library's: all packages that an application runs on. */
+  private static final Pattern NOT_OWN =
+      Pattern.compile(
+          "(java|javax|jdk|sun|com\\.sun)\\..*"
+              + "|dev\\.pigeonhole\\.([A-Z]|"
+              + "(admin|codec|event|internal|jackson|jdbc|store|transport)\\.).*");
 
   private Failures() {}
 
@@ -124,8 +128,7 @@ public final class Failures {
 
   /** Whether the frame is code of the application, or of a library that it has chosen. */
   private static boolean own(StackTraceElement frame) {
-    String name = frame.getClassName();
-    return NOT_OWN.stream().noneMatch(name::startsWith);
+    return !NOT_OWN.matcher(frame.getClassName()).matches();
   }
 
   private static StackTraceElement[] frames(Throwable thrown) {

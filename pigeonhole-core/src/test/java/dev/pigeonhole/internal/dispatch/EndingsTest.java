@@ -13,7 +13,9 @@ import dev.pigeonhole.RetryLaterException;
 import dev.pigeonhole.codec.CodecException;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.registry.Backoff;
+import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.Deliveries;
+import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Outcome;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -191,6 +193,27 @@ class EndingsTest {
     attempt.requestStop();
     assertThat(failedWith(Runner.tookTooLong(attempt, null)))
         .isInstanceOf(Outcome.RetryAfter.class);
+  }
+
+  @Test
+  void clm10_everyTenthReleaseOfADeliveryIsWarnedAbout() {
+    for (int releases = 0; releases < 20; releases++) {
+      Delivery row = new Delivery(new Cell(0, 1), 7, 0, 1, 0, 0, releases, null, 0, false);
+      endings.released(Handlers.attempt(Handlers.plain("h", received -> {}), row));
+    }
+    settler.flushAll();
+
+    assertThat(told)
+        .hasSize(20)
+        .allMatch(InboxEvent.Released.class::isInstance)
+        .extracting(event -> ((InboxEvent.Released) event).releases())
+        .startsWith(1, 2, 3)
+        .endsWith(19, 20);
+    assertThat(logged(Level.WARN))
+        .hasSize(2)
+        .allMatch(line -> line.contains("m-7") && line.contains("'h'"));
+    assertThat(logged(Level.WARN).get(0)).contains("for the 10th time", "grace period");
+    assertThat(logged(Level.WARN).get(1)).contains("for the 20th time");
   }
 
   @Test

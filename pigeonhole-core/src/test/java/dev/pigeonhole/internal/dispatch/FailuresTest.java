@@ -12,6 +12,8 @@ import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whatever a handler throws can be saved. */
 class FailuresTest {
@@ -148,6 +150,37 @@ class FailuresTest {
     other.setStackTrace(frames);
 
     assertThat(of(other).fingerprint()).isEqualTo(of(one).fingerprint());
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "dev.pigeonhole.Message",
+        "dev.pigeonhole.admin.Count",
+        "dev.pigeonhole.internal.dispatch.Runner",
+        "dev.pigeonhole.jackson.JacksonCodec",
+        "dev.pigeonhole.jdbc.internal.UnitConnection",
+        "dev.pigeonhole.store.StoreException"
+      })
+  void aFingerprintPassesOverTheLibraryItself(String ours) {
+    Exception direct = thrown(new IllegalStateException(), "shop.Stock", "reserve");
+    Exception throughUs = thrown(new IllegalStateException(), "shop.Stock", "reserve");
+    StackTraceElement[] frames = throughUs.getStackTrace();
+    frames[0] = frame(ours, "check");
+    throughUs.setStackTrace(frames);
+
+    assertThat(of(throughUs).fingerprint()).isEqualTo(of(direct).fingerprint());
+  }
+
+  @Test
+  void aFingerprintStopsAtALibraryThatTheApplicationCalls() {
+    Exception direct = thrown(new IllegalStateException(), "shop.Stock", "reserve");
+    Exception driver = thrown(new IllegalStateException(), "shop.Stock", "reserve");
+    StackTraceElement[] frames = driver.getStackTrace();
+    frames[0] = frame("org.postgresql.jdbc.PgStatement", "execute");
+    driver.setStackTrace(frames);
+
+    assertThat(of(driver).fingerprint()).isNotEqualTo(of(direct).fingerprint());
   }
 
   /** As if it had come out of this method, called by the engine. */

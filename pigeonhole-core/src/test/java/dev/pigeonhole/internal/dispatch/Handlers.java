@@ -7,6 +7,7 @@ import dev.pigeonhole.Specs;
 import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.registry.HandlerSpec;
 import dev.pigeonhole.internal.registry.Hashes;
+import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.StoredMessage;
 import java.nio.charset.StandardCharsets;
@@ -51,16 +52,24 @@ final class Handlers {
   }
 
   static Attempt attempt(BoundHandler handler, long seq) {
-    return new Attempt(work(seq, ""), handler, new Breaker(null), () -> false);
+    return attempt(handler, Rows.row(seq));
+  }
+
+  static Attempt attempt(BoundHandler handler, Delivery row) {
+    return new Attempt(work(row, ""), handler, new Breaker(null), () -> false);
   }
 
   static Work work(long seq, String text) {
+    return work(Rows.row(seq), text);
+  }
+
+  private static Work work(Delivery row, String text) {
     byte[] content = text.getBytes(StandardCharsets.UTF_8);
     StoredMessage message =
         new StoredMessage(
-            seq,
+            row.seq(),
             "source",
-            "m-" + seq,
+            "m-" + row.seq(),
             "t",
             "c",
             "local",
@@ -72,6 +81,6 @@ final class Handlers {
             null,
             Instant.EPOCH,
             Map.of());
-    return new Work(Rows.row(seq), message, null, 1, 0);
+    return new Work(row, message, null, 1, 0);
   }
 }

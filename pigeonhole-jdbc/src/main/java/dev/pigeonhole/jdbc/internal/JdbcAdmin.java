@@ -25,6 +25,7 @@ import dev.pigeonhole.store.Place;
 import dev.pigeonhole.store.PoisonSample;
 import dev.pigeonhole.store.SecondCopy;
 import dev.pigeonhole.store.Slice;
+import dev.pigeonhole.store.TypeCount;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -46,6 +47,7 @@ final class JdbcAdmin implements AdminQueries {
   private final Conflicts conflicts;
   private final ConflictClaims claims;
   private final Pauses pauses;
+  private final BoundedCounts bounded;
 
   JdbcAdmin(
       Jdbc jdbc,
@@ -67,6 +69,7 @@ final class JdbcAdmin implements AdminQueries {
     this.conflicts = new Conflicts(jdbc);
     this.claims = new ConflictClaims(jdbc);
     this.pauses = new Pauses(jdbc, families);
+    this.bounded = new BoundedCounts(jdbc, statements);
   }
 
   // ---- seeing
@@ -79,6 +82,16 @@ final class JdbcAdmin implements AdminQueries {
   @Override
   public long open(int keyId) {
     return counts.open(keyId);
+  }
+
+  @Override
+  public long open(HandlerId handler, int most) {
+    return bounded.open(handler, most);
+  }
+
+  @Override
+  public List<TypeCount> countsByType(int most) {
+    return bounded.byType(most);
   }
 
   @Override

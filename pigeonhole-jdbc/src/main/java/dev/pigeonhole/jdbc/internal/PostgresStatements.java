@@ -238,7 +238,7 @@ final class PostgresStatements implements Statements {
       """;
 
   // Index: later_due, from the first place of each cell.
-  private static final String PLACED =
+  static final String PLACED =
       """
       SELECT d.seq, d.lane, d.handler, d.version, d.key_id, d.failures, d.crashes, d.releases,
              d.key_hash, d.mark, d.place
