@@ -156,7 +156,7 @@ class GateStressTest {
         String id = "m-" + random.nextInt(IDS);
         batch.add(
             random.nextInt(50) == 0
-                ? Rig.message(id, null, "other content", handlers)
+                ? Rig.message(id, "other content", handlers)
                 : rig.message(id, handlers));
       }
       List<AcceptResult> results = rig.store.acceptor().accept(batch);

@@ -52,7 +52,11 @@ final class Rig {
   }
 
   NewMessage message(String id, HandlerId... handlers) {
-    return Messages.plain(id, lane(id.hashCode()), "content of " + id, handlers);
+    return message(id, "content of " + id, handlers);
+  }
+
+  static NewMessage message(String id, String content, HandlerId... handlers) {
+    return Messages.plain(id, lane(id.hashCode()), content, handlers);
   }
 
   static NewMessage message(String id, long keyHash, String content, HandlerId... handlers) {
