@@ -10,10 +10,10 @@ import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoreException;
-import dev.pigeonhole.store.StoredMessage;
 import dev.pigeonhole.store.Transactions;
 import dev.pigeonhole.store.Transactions.WorkFailedException;
 import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.tck.Judge;
 import java.sql.PreparedStatement;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -248,33 +248,16 @@ class GateStressTest {
 
   private Callable<?> prune(Rig rig, Random random) {
     Pruning finished =
-        new Pruning() {
-          @Override
-          public Duration youngest() {
-            return Duration.ZERO;
-          }
-
-          @Override
-          public Duration betweenRounds() {
-            return Duration.ZERO;
-          }
-
-          @Override
-          public Fate judge(Finished message) {
-            // Poison is the operator's business, who retries it at the same time: a race worth
-            // having.
-            boolean touchy = random.nextInt(4) > 0 && !message.poisoned().isEmpty();
-            return touchy || message.completed().isEmpty() ? Fate.KEEP : Fate.DELETE;
-          }
-
-          @Override
-          public boolean archives() {
-            return false;
-          }
-
-          @Override
-          public void archive(List<StoredMessage> messages) {}
-        };
+        new Judge(
+            message -> {
+              // Poison is the operator's business, who retries it at the same time: a race worth
+              // having.
+              boolean touchy = random.nextInt(4) > 0 && !message.poisoned().isEmpty();
+              return touchy || message.completed().isEmpty()
+                  ? Pruning.Fate.KEEP
+                  : Pruning.Fate.DELETE;
+            },
+            null);
     return () -> pruned.addAndGet(rig.store.maintenance().prune(finished, 5).deleted());
   }
 }

@@ -12,6 +12,7 @@ import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.StoredMessage;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.tck.Judge;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -52,31 +53,8 @@ class RetentionTest {
   }
 
   /** Deletes whatever is finished, and tells before it does. */
-  private record Deleting(Consumer<List<StoredMessage>> before) implements Pruning {
-    @Override
-    public Duration youngest() {
-      return Duration.ZERO;
-    }
-
-    @Override
-    public Duration betweenRounds() {
-      return Duration.ZERO;
-    }
-
-    @Override
-    public Fate judge(Finished message) {
-      return Fate.DELETE;
-    }
-
-    @Override
-    public boolean archives() {
-      return true;
-    }
-
-    @Override
-    public void archive(List<StoredMessage> messages) {
-      before.accept(messages);
-    }
+  private static Pruning deleting(Consumer<List<StoredMessage>> before) {
+    return new Judge(message -> Pruning.Fate.DELETE, before);
   }
 
   @ParameterizedTest
@@ -93,7 +71,7 @@ class RetentionTest {
                 rig.store
                     .maintenance()
                     .prune(
-                        new Deleting(
+                        deleting(
                             messages -> {
                               inside.countDown();
                               await(goOn);
@@ -105,7 +83,7 @@ class RetentionTest {
           rig.store
               .maintenance()
               .prune(
-                  new Deleting(
+                  deleting(
                       messages -> {
                         throw new AssertionError("two at once");
                       }),

@@ -390,39 +390,10 @@ abstract class ChangeContract extends StoreFixture {
   void contentThatRetentionHasDroppedIsNotReplayed() {
     Delivery delivery = delivered("m", a);
     settle(delivery, completed());
-    store.maintenance().prune(dropping(), 10);
+    store.maintenance().prune(new Judge(message -> Pruning.Fate.DROP_CONTENT, null), 10);
 
     assertThat(replay("m", a)).isEqualTo(Effect.NO_CONTENT);
     assertThat(view("m", a).state()).isEqualTo(DeliveryState.COMPLETED);
     assertThat(store.admin().message(SOURCE, "m").orElseThrow().view().bytes()).isEmpty();
-  }
-
-  private static Pruning dropping() {
-    return new Pruning() {
-      @Override
-      public Duration youngest() {
-        return Duration.ZERO;
-      }
-
-      @Override
-      public Duration betweenRounds() {
-        return Duration.ZERO;
-      }
-
-      @Override
-      public Fate judge(Finished message) {
-        return Fate.DROP_CONTENT;
-      }
-
-      @Override
-      public boolean archives() {
-        return false;
-      }
-
-      @Override
-      public void archive(List<StoredMessage> messages) {
-        throw new AssertionError("Nothing is deleted.");
-      }
-    };
   }
 }

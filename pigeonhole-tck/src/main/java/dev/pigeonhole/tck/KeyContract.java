@@ -14,7 +14,6 @@ import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.Settlement;
-import dev.pigeonhole.store.StoredMessage;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -292,35 +291,10 @@ abstract class KeyContract extends StoreFixture {
     settle(ordered("after", "k"), blocked());
     assertThat(state("after")).isEqualTo(DeliveryState.BLOCKED);
 
-    assertThat(store.maintenance().prune(new Everything(), 100).deleted()).isEqualTo(1);
+    Pruning everything = new Judge(message -> Pruning.Fate.DELETE, null);
+    assertThat(store.maintenance().prune(everything, 100).deleted()).isEqualTo(1);
 
     assertThat(state("after")).isEqualTo(DeliveryState.PENDING);
-  }
-
-  /** Deletes whatever is finished. */
-  private static final class Everything implements Pruning {
-    @Override
-    public Duration youngest() {
-      return Duration.ZERO;
-    }
-
-    @Override
-    public Duration betweenRounds() {
-      return Duration.ZERO;
-    }
-
-    @Override
-    public Fate judge(Finished message) {
-      return Fate.DELETE;
-    }
-
-    @Override
-    public boolean archives() {
-      return false;
-    }
-
-    @Override
-    public void archive(List<StoredMessage> messages) {}
   }
 
   // Seeing

@@ -13,7 +13,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Function;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -33,15 +32,19 @@ abstract class PruneContract extends StoreFixture {
   }
 
   /** Judges as it is told, and remembers what it saw. */
-  private static class Judge implements Pruning {
+  private static final class Recorder extends Judge {
     final List<Finished> seen = new ArrayList<>();
-    final List<StoredMessage> archived = new ArrayList<>();
-    final Function<Finished, Fate> verdict;
+    final List<StoredMessage> archived;
     Duration youngest = Duration.ZERO;
     Duration betweenRounds = Duration.ZERO;
 
-    Judge(Function<Finished, Fate> verdict) {
-      this.verdict = verdict;
+    Recorder(Fate verdict) {
+      this(verdict, new ArrayList<>());
+    }
+
+    private Recorder(Fate verdict, List<StoredMessage> archived) {
+      super(message -> verdict, archived::addAll);
+      this.archived = archived;
     }
 
     @Override
@@ -57,22 +60,12 @@ abstract class PruneContract extends StoreFixture {
     @Override
     public Fate judge(Finished message) {
       seen.add(message);
-      return verdict.apply(message);
-    }
-
-    @Override
-    public boolean archives() {
-      return true;
-    }
-
-    @Override
-    public void archive(List<StoredMessage> messages) {
-      archived.addAll(messages);
+      return super.judge(message);
     }
   }
 
-  private static Judge deleting() {
-    return new Judge(message -> Pruning.Fate.DELETE);
+  private static Recorder deleting() {
+    return new Recorder(Pruning.Fate.DELETE);
   }
 
   private Pruning.Step prune(Pruning pruning) {
@@ -86,7 +79,7 @@ abstract class PruneContract extends StoreFixture {
     settle(ready(a, seq), completed());
     clock.advance(Duration.ofMinutes(1));
     settle(ready(b, seq), completed());
-    Judge judge = deleting();
+    Recorder judge = deleting();
 
     assertThat(prune(judge)).isEqualTo(new Pruning.Step(1, 0, false));
 
@@ -126,7 +119,7 @@ abstract class PruneContract extends StoreFixture {
     long half = stored(message("half").to(a, b).build());
     settle(ready(a, half), completed());
     clock.advance(Duration.ofDays(10_000));
-    Judge judge = deleting();
+    Recorder judge = deleting();
 
     assertThat(prune(judge)).isEqualTo(new Pruning.Step(0, 0, false));
 
@@ -138,7 +131,7 @@ abstract class PruneContract extends StoreFixture {
   void hd05_poisonIsToldAndKeptUnlessTheJudgeSaysOtherwise() {
     Delivery delivery = failed(delivered("m", a), a, 2);
     settle(delivery, poisoned());
-    Judge keeping = new Judge(message -> Pruning.Fate.KEEP);
+    Recorder keeping = new Recorder(Pruning.Fate.KEEP);
 
     prune(keeping);
     assertThat(keeping.seen.get(0).poisoned()).isEqualTo(Map.of(a.family(), clock.now()));
@@ -162,7 +155,7 @@ abstract class PruneContract extends StoreFixture {
   @Test
   void aMessageThatNobodyTookIsJudgedByItsReceipt() {
     stored(message("m").build());
-    Judge judge = deleting();
+    Recorder judge = deleting();
 
     assertThat(prune(judge).deleted()).isEqualTo(1);
     assertThat(judge.seen.get(0).completed()).isEmpty();
@@ -173,13 +166,13 @@ abstract class PruneContract extends StoreFixture {
     Delivery delivery = delivered("m", a);
     settle(delivery, completed());
 
-    assertThat(prune(new Judge(message -> Pruning.Fate.DROP_CONTENT)))
+    assertThat(prune(new Recorder(Pruning.Fate.DROP_CONTENT)))
         .isEqualTo(new Pruning.Step(0, 1, false));
 
     assertThat(load(delivery.seq()).content()).isNull();
     assertThat(load(delivery.seq()).contentHash()).isNotEmpty();
     known(message("m").to(a).build());
-    Judge again = deleting();
+    Recorder again = deleting();
     prune(again);
     assertThat(again.seen.get(0).hasContent()).isFalse();
   }
@@ -189,7 +182,7 @@ abstract class PruneContract extends StoreFixture {
     settle(delivered("old", a), completed());
     clock.advance(Duration.ofHours(1));
     settle(delivered("young", a), completed());
-    Judge judge = deleting();
+    Recorder judge = deleting();
     judge.youngest = Duration.ofMinutes(30);
 
     assertThat(prune(judge).deleted()).isEqualTo(1);
@@ -202,7 +195,7 @@ abstract class PruneContract extends StoreFixture {
     for (int i = 0; i < 5; i++) {
       settle(delivered("m" + i, a), completed());
     }
-    Judge judge = new Judge(message -> Pruning.Fate.KEEP);
+    Recorder judge = new Recorder(Pruning.Fate.KEEP);
     judge.betweenRounds = Duration.ofMinutes(1);
 
     assertThat(store.maintenance().prune(judge, 2).more()).isTrue();
@@ -221,12 +214,11 @@ abstract class PruneContract extends StoreFixture {
   void anArchiveThatFailsKeepsEverything() {
     settle(delivered("m", a), completed());
     Pruning failing =
-        new Judge(message -> Pruning.Fate.DELETE) {
-          @Override
-          public void archive(List<StoredMessage> messages) {
-            throw new IllegalStateException("tape is full");
-          }
-        };
+        new Judge(
+            message -> Pruning.Fate.DELETE,
+            messages -> {
+              throw new IllegalStateException("tape is full");
+            });
 
     assertThatThrownBy(() -> prune(failing)).hasStackTraceContaining("tape is full");
 
@@ -239,7 +231,7 @@ abstract class PruneContract extends StoreFixture {
     for (int i = 0; i < 5; i++) {
       settle(delivered("m" + i, a), completed());
     }
-    Judge judge = deleting();
+    Recorder judge = deleting();
     judge.betweenRounds = Duration.ofMinutes(1);
 
     assertThat(store.maintenance().prune(judge, 2)).isEqualTo(new Pruning.Step(2, 0, true));
