@@ -11,6 +11,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Handler;
+import dev.pigeonhole.HandlerOption;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.PoisonException;
@@ -37,6 +39,8 @@ class PauseBehaviourTest {
   private final Recorder events = new Recorder();
   private final List<String> handled = new CopyOnWriteArrayList<>();
   private final Gate gate = new Gate();
+  private final AtomicBoolean down = new AtomicBoolean(true);
+  private final AtomicInteger calls = new AtomicInteger();
   private final List<TestInbox> started = new ArrayList<>();
 
   @AfterEach
@@ -59,12 +63,29 @@ class PauseBehaviourTest {
   }
 
   private TestInbox inbox() {
+    return inbox(text -> handled.add("mail " + text));
+  }
+
+  /** Two handlers, one of which works as it is told. */
+  private TestInbox inbox(Handler<String> mail, HandlerOption... options) {
     return inbox(
         Channel.named("c")
             .on(String.class)
-            .handle("mail", text -> handled.add("mail " + text))
+            .handle("mail", mail, options)
             .handle("stock", text -> handled.add("stock " + text))
             .build());
+  }
+
+  /** The same with one that needs what is {@link #down}. */
+  private TestInbox failing(HandlerOption... options) {
+    return inbox(
+        text -> {
+          calls.incrementAndGet();
+          if (down.get()) {
+            throw new IllegalStateException("no connection");
+          }
+        },
+        options);
   }
 
   private static InboxAdmin admin(TestInbox inbox) {
@@ -149,25 +170,9 @@ class PauseBehaviourTest {
 
   @Test
   void aHandlerThatKeepsFailingIsPausedAndBurnsNoAttempts() {
-    AtomicBoolean down = new AtomicBoolean(true);
-    AtomicInteger calls = new AtomicInteger();
     TestInbox inbox =
-        inbox(
-            Channel.named("c")
-                .on(String.class)
-                .handle(
-                    "mail",
-                    text -> {
-                      calls.incrementAndGet();
-                      if (down.get()) {
-                        throw new IllegalStateException("no connection");
-                      }
-                    },
-                    atMost(1),
-                    retrying(RetryPolicy.fixed(ofMillis(1)).maxAttempts(4)),
-                    pausingAfter(5))
-                .handle("stock", text -> handled.add(text))
-                .build());
+        failing(
+            atMost(1), retrying(RetryPolicy.fixed(ofMillis(1)).maxAttempts(4)), pausingAfter(5));
     inbox.start();
     for (int i = 0; i < 20; i++) {
       inbox.receive("m" + i, "x" + i);
@@ -189,34 +194,28 @@ class PauseBehaviourTest {
 
   @Test
   void oneAtATimeFindsOutWhetherItWorksAgain() throws Exception {
-    AtomicBoolean down = new AtomicBoolean(true);
     AtomicInteger inside = new AtomicInteger();
     AtomicInteger most = new AtomicInteger();
     Gate probe = new Gate();
     TestInbox inbox =
         inbox(
-            Channel.named("c")
-                .on(String.class)
-                .handle(
-                    "mail",
-                    text -> {
-                      if (!down.get()) {
-                        return;
-                      }
-                      if (events.heard(InboxEvent.HandlerPaused.class)) {
-                        most.accumulateAndGet(inside.incrementAndGet(), Math::max);
-                        try {
-                          probe.passStubbornly();
-                        } finally {
-                          inside.decrementAndGet();
-                        }
-                      }
-                      throw new IllegalStateException("no connection");
-                    },
-                    atMost(4),
-                    retrying(RetryPolicy.fixed(ofMillis(1)).maxAttempts(50)),
-                    pausingAfter(1))
-                .build());
+            text -> {
+              if (!down.get()) {
+                return;
+              }
+              if (events.heard(InboxEvent.HandlerPaused.class)) {
+                most.accumulateAndGet(inside.incrementAndGet(), Math::max);
+                try {
+                  probe.passStubbornly();
+                } finally {
+                  inside.decrementAndGet();
+                }
+              }
+              throw new IllegalStateException("no connection");
+            },
+            atMost(4),
+            retrying(RetryPolicy.fixed(ofMillis(1)).maxAttempts(50)),
+            pausingAfter(1));
     // One alone pauses it, so that nothing else is under way.
     inbox.start().receive("first", "x");
     inbox.await("the pause", () -> events.heard(InboxEvent.HandlerPaused.class));
@@ -236,27 +235,11 @@ class PauseBehaviourTest {
 
   @Test
   void aRuleWithItsOwnPolicyIsAnOutageToo() {
-    AtomicBoolean down = new AtomicBoolean(true);
-    AtomicInteger calls = new AtomicInteger();
+    RetryPolicy outage = RetryPolicy.fixed(ofMillis(1)).maxAttempts(2);
     TestInbox inbox =
-        inbox(
-            Channel.named("c")
-                .on(String.class)
-                .handle(
-                    "mail",
-                    text -> {
-                      calls.incrementAndGet();
-                      if (down.get()) {
-                        throw new IllegalStateException("no connection");
-                      }
-                    },
-                    retrying(
-                        RetryPolicy.defaults()
-                            .on(
-                                IllegalStateException.class,
-                                RetryPolicy.fixed(ofMillis(1)).maxAttempts(2))),
-                    pausingAfter(1))
-                .build());
+        failing(
+            retrying(RetryPolicy.defaults().on(IllegalStateException.class, outage)),
+            pausingAfter(1));
     inbox.start();
     for (int i = 0; i < 5; i++) {
       inbox.receive("m" + i, "x");
@@ -271,18 +254,13 @@ class PauseBehaviourTest {
   void whatSpeaksOfTheMessagePausesNobody() {
     TestInbox inbox =
         inbox(
-            Channel.named("c")
-                .on(String.class)
-                .handle(
-                    "mail",
-                    text -> {
-                      throw text.equals("x")
-                          ? new PoisonException("no such account")
-                          : new IllegalArgumentException("malformed");
-                    },
-                    retrying(RetryPolicy.defaults().poisonOn(IllegalArgumentException.class)),
-                    pausingAfter(1))
-                .build());
+            text -> {
+              throw text.equals("x")
+                  ? new PoisonException("no such account")
+                  : new IllegalArgumentException("malformed");
+            },
+            retrying(RetryPolicy.defaults().poisonOn(IllegalArgumentException.class)),
+            pausingAfter(1));
     inbox.start();
     inbox.receive("m", "x");
     inbox.receive("n", "y");
