@@ -2,6 +2,7 @@ package dev.pigeonhole.testkit;
 
 import static dev.pigeonhole.HandlerOption.atMost;
 import static dev.pigeonhole.HandlerOption.retrying;
+import static java.time.Duration.ofDays;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -17,6 +18,7 @@ import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.NodeRow;
 import dev.pigeonhole.transport.Acceptor;
 import dev.pigeonhole.transport.MessageSource;
@@ -24,6 +26,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
@@ -103,6 +107,10 @@ class SourceBehaviourTest {
   }
 
   private InboxBuilder builder(Channel channel, MessageSource... sources) {
+    return builder(store, channel, sources);
+  }
+
+  private InboxBuilder builder(InboxStore store, Channel channel, MessageSource... sources) {
     return Inbox.on(store)
         .channel(channel, sources)
         .listener(events)
@@ -205,6 +213,34 @@ class SourceBehaviourTest {
                 && counts(inbox, "i").completed().value() == 80);
     assertThat(tap.told).containsExactly("start", "pause", "resume");
     assertThat(events.of(InboxEvent.SourcesResumed.class)).hasSize(1);
+  }
+
+  @Test
+  void sourcesPauseAlsoWhileAPruneListenerHangs() throws Exception {
+    CountDownLatch hangs = new CountDownLatch(1);
+    CountDownLatch end = new CountDownLatch(1);
+    // A database holds only the rows for the listener, this store itself; so the step hangs here.
+    HookedStore pruned =
+        new HookedStore(store)
+            .around(
+                "prune",
+                step -> {
+                  hangs.countDown();
+                  end.await();
+                  return step.proceed();
+                });
+    Channel channel =
+        Channel.named("c").on(String.class).handle("h", text -> gate.pass(), atMost(1)).build();
+    try {
+      start(builder(pruned, channel, tap).keepReceipts(ofDays(1)).maxBacklog(100));
+      assertThat(hangs.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      tap.pour("m", 200);
+      await("news of a pause", () -> events.heard(InboxEvent.SourcesPaused.class));
+      gate.open();
+      await("news that sources go on", () -> events.heard(InboxEvent.SourcesResumed.class));
+    } finally {
+      end.countDown();
+    }
   }
 
   @Test

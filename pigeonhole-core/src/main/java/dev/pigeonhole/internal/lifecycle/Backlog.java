@@ -35,9 +35,9 @@ final class Backlog {
   private final int limit;
   private final int handlerLimit;
 
-  // One thread's own.
+  // One thread's own, but for whoever asks whether it presses.
   private final Set<String> behind = new HashSet<>();
-  private boolean paused;
+  private volatile boolean paused;
 
   Backlog(
       Deliveries store,

@@ -153,8 +153,8 @@ public final class DefaultInbox implements Inbox {
 
   /**
    * Connections at once: every slot of a transactional handler holds one; accept, reader and
-   * settler take one each. The beat has its own, which the store counts. Counting the backlog and
-   * accepting large batches borrow one more for a moment, and wait for it.
+   * settler take one each. The beat has its own, which the store counts. Counting the backlog,
+   * pruning and accepting large batches borrow one more for a moment, and wait for it.
    */
   private static StoreSettings storeSettings(InboxSettings settings, List<ChannelSpec> specs) {
     int connections = StoreSettings.ENGINE_CONNECTIONS;
@@ -419,8 +419,10 @@ public final class DefaultInbox implements Inbox {
               fresh,
               sources,
               backlog,
-              new Pruner(store.maintenance(), retention, events, backlog::pressing),
               store.maintenance()::finishReleases,
+              retention.wanted()
+                  ? new Pruner(store.maintenance(), retention, events, backlog::pressing)
+                  : null,
               wakeUps,
               own,
               timer,

@@ -40,6 +40,7 @@ final class RunningEngine implements RunningInbox {
   private final Loop settler;
   private final Loop beat;
   private final Loop backlog;
+  private final @Nullable Loop pruner;
   private final @Nullable WakeUps wakeUps;
   private final @Nullable Loop wakeUp;
   private final Sources sources;
@@ -53,8 +54,8 @@ final class RunningEngine implements RunningInbox {
       Engine engine,
       Sources sources,
       Backlog backlog,
-      Pruner pruner,
       Runnable finishReleases,
+      @Nullable Pruner pruner,
       @Nullable WakeUps wakeUps,
       @Nullable ExecutorService ownWorkers,
       ScheduledExecutorService timer,
@@ -81,15 +82,27 @@ final class RunningEngine implements RunningInbox {
             this::die);
     this.settler = new Loop(name, "settler", engine::settleTurn, nothing, delay, events, this::die);
     this.beat = new Loop(name, "beat", this::beatAndWait, nothing, delay, events, this::die);
+    Duration interval = settings.beat();
+    Runnable look =
+        () -> {
+          backlog.look();
+          finishReleases.run();
+        };
     this.backlog =
         new Loop(
-            name,
-            "backlog",
-            () -> lookAndWait(backlog, pruner, finishReleases, settings.beat()),
-            nothing,
-            delay,
-            events,
-            this::die);
+            name, "backlog", () -> workAndWait(look, interval), nothing, delay, events, this::die);
+    // On its own: a prune listener may take as long as it likes.
+    this.pruner =
+        pruner == null
+            ? null
+            : new Loop(
+                name,
+                "pruner",
+                () -> workAndWait(pruner::turn, interval),
+                nothing,
+                delay,
+                events,
+                this::die);
     this.wakeUp =
         wakeUps == null
             ? null
@@ -116,6 +129,9 @@ final class RunningEngine implements RunningInbox {
     try {
       sources.start(stopGrace);
       backlog.start();
+      if (pruner != null) {
+        pruner.start();
+      }
       if (wakeUp != null) {
         wakeUp.start();
       }
@@ -132,16 +148,13 @@ final class RunningEngine implements RunningInbox {
     TimeUnit.NANOSECONDS.sleep(engine.untilBeatTurn().toNanos());
   }
 
-  private void lookAndWait(
-      Backlog backlog, Pruner pruner, Runnable finishReleases, Duration interval)
-      throws InterruptedException {
+  /** A turn of a loop that has nothing to do once the stop has begun. */
+  private void workAndWait(Runnable work, Duration interval) throws InterruptedException {
     if (ending.getCount() == 0) {
       TimeUnit.MILLISECONDS.sleep(20); // there is nothing to look after any more
       return;
     }
-    backlog.look();
-    finishReleases.run();
-    pruner.turn();
+    work.run();
     ending.await(interval.toMillis(), TimeUnit.MILLISECONDS);
   }
 
@@ -154,7 +167,8 @@ final class RunningEngine implements RunningInbox {
   public boolean healthy() {
     return !stopping.get()
         && engine.beating()
-        && List.of(reader, settler, beat, backlog).stream().allMatch(Loop::alive);
+        && List.of(reader, settler, beat, backlog).stream().allMatch(Loop::alive)
+        && (pruner == null || pruner.alive());
   }
 
   /** Out of memory: leave while it can still be done properly, from a thread of its own. */
@@ -189,6 +203,9 @@ final class RunningEngine implements RunningInbox {
       awaitWhile(engine::settlesWaiting, stopGrace.plusSeconds(1));
     } finally {
       backlog.stop(PATIENCE_WITH_LISTENERS);
+      if (pruner != null) {
+        pruner.stop(PATIENCE_WITH_LISTENERS);
+      }
       listenNoLonger();
       reader.stop();
       settler.stop();

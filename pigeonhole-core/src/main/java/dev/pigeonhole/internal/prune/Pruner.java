@@ -14,7 +14,7 @@ public final class Pruner {
   private static final Logger LOG = LoggerFactory.getLogger(Pruner.class);
   private static final int STEP = 500;
 
-  /** Then others get a turn. */
+  /** Then it rests for a while: much to delete must not mean deleting all the time. */
   private static final long MOST_TIME = Duration.ofSeconds(1).toNanos();
 
   private final Maintenance store;
