@@ -122,24 +122,40 @@ final class Catalogue {
       WHERE sequence_schema = ? AND sequence_name = ?
       """;
 
+  /**
+   * How a kind of database is asked.
+   *
+   * @param columns of these tables, in their order
+   * @param keys of these tables, and what each is made of
+   * @param sequence its step, or anything if there is such a sequence, see {@code asTable}
+   * @param asTable whether a sequence is a table with one row, which alone tells the step
+   * @param lowerCase whether a server may keep all names of tables in lower case
+   */
+  record Questions(
+      String columns, String keys, String sequence, boolean asTable, boolean lowerCase) {}
+
+  static final Questions POSTGRES =
+      new Questions(POSTGRES_COLUMNS, POSTGRES_KEYS, POSTGRES_SEQUENCE, false, false);
+  static final Questions MARIADB =
+      new Questions(MARIADB_COLUMNS, MARIADB_KEYS, MARIADB_SEQUENCE, true, true);
+  static final Questions H2 = new Questions(H2_COLUMNS, H2_KEYS, H2_SEQUENCE, false, false);
+
   private record NamedKey(String table, String name) {}
 
   private final Session session;
+  private final Questions questions;
   private final Map<String, TableShape> tables = new LinkedHashMap<>();
   private final Map<NamedKey, Key> keys = new LinkedHashMap<>();
 
   private Catalogue(Session session) {
     this.session = session;
+    this.questions = session.dialect.catalogue();
   }
 
   /** Those of these tables that there are, by the names they were asked for. */
   static Map<String, TableShape> read(Session session, List<String> names) throws SQLException {
     Catalogue catalogue = new Catalogue(session);
-    switch (session.dialect.name()) {
-      case "postgresql" -> catalogue.read(POSTGRES_COLUMNS, POSTGRES_KEYS, names);
-      case "mariadb" -> catalogue.read(MARIADB_COLUMNS, MARIADB_KEYS, names);
-      default -> catalogue.read(H2_COLUMNS, H2_KEYS, names);
-    }
+    catalogue.read(names);
     Map<String, TableShape> found = new LinkedHashMap<>();
     for (String name : names) {
       TableShape shape = catalogue.named(name);
@@ -156,19 +172,13 @@ final class Catalogue {
    * @param name without prefix
    */
   static Optional<Long> step(Session session, String name) throws SQLException {
-    String sql =
-        switch (session.dialect.name()) {
-          case "postgresql" -> POSTGRES_SEQUENCE;
-          case "mariadb" -> MARIADB_SEQUENCE;
-          default -> H2_SEQUENCE;
-        };
+    Questions questions = session.dialect.catalogue();
     Optional<Long> found =
         session.one(
-            sql,
+            questions.sequence(),
             params -> params.add(session.tables.schema()).add(session.tables.plain(name)),
             row -> row.getLong(1));
-    // MariaDB keeps a sequence in a table with one row, and tells nothing of it elsewhere.
-    return found.isPresent() && session.dialect.name().equals("mariadb")
+    return found.isPresent() && questions.asTable()
         ? session.one(
             "SELECT increment FROM " + session.tables.qualified(name),
             params -> {},
@@ -176,15 +186,14 @@ final class Catalogue {
         : found;
   }
 
-  /** A server may keep all names of tables in lower case. */
   private @Nullable TableShape named(String name) {
     TableShape exact = tables.get(name);
-    return exact == null && session.dialect.name().equals("mariadb")
+    return exact == null && questions.lowerCase()
         ? tables.get(name.toLowerCase(Locale.ROOT))
         : exact;
   }
 
-  private void read(String columns, String indexes, List<String> names) throws SQLException {
+  private void read(List<String> names) throws SQLException {
     String places = Session.repeat("?", names.size());
     Session.Bind bind =
         params -> {
@@ -193,8 +202,8 @@ final class Catalogue {
             params.add(name);
           }
         };
-    session.query(columns.formatted(places), bind, this::column);
-    session.query(indexes.formatted(places), bind, this::key);
+    session.query(questions.columns().formatted(places), bind, this::column);
+    session.query(questions.keys().formatted(places), bind, this::key);
     keys.forEach(
         (named, key) -> {
           TableShape table = tables.get(named.table());

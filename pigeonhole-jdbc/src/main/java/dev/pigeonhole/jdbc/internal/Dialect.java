@@ -28,9 +28,14 @@ interface Dialect {
     return '"';
   }
 
+  /** Whether JDBC takes for a catalog what the others call a schema. */
+  default boolean schemasAreCatalogs() {
+    return false;
+  }
+
   /** The schema that unqualified names mean on this connection. */
   default @Nullable String currentSchema(Connection connection) throws SQLException {
-    return connection.getSchema();
+    return schemasAreCatalogs() ? connection.getCatalog() : connection.getSchema();
   }
 
   /** The database's clock, as an expression. */
@@ -81,8 +86,24 @@ interface Dialect {
     return quote() + role + quote();
   }
 
+  /** The isolation of the present transaction, as an expression. */
+  String isolation();
+
+  /** Whether its nodes can wake each other with words of the database. */
+  default boolean notifies() {
+    return false;
+  }
+
+  /** Whether a thread may be interrupted while it waits for the database. */
+  default boolean interruptible() {
+    return true;
+  }
+
   /** What went wrong, told by SQLState or vendor code. */
   Fault fault(SQLException e);
+
+  /** How it is asked for the tables that there are. */
+  Catalogue.Questions catalogue();
 
   /** The hot statements, each in the form that is fastest here. */
   Statements statements();

@@ -75,6 +75,18 @@ final class H2Dialect implements Dialect {
   }
 
   @Override
+  public String isolation() {
+    return "(SELECT isolation_level FROM information_schema.sessions"
+        + " WHERE session_id = SESSION_ID())";
+  }
+
+  /** An interrupt closes the file of the whole database. */
+  @Override
+  public boolean interruptible() {
+    return false;
+  }
+
+  @Override
   public Fault fault(SQLException e) {
     int code = Errors.root(e).getErrorCode();
     return switch (code) {
@@ -93,6 +105,11 @@ final class H2Dialect implements Dialect {
         yield Errors.lostByType(e) ? Fault.LOST : Fault.OTHER;
       }
     };
+  }
+
+  @Override
+  public Catalogue.Questions catalogue() {
+    return Catalogue.H2;
   }
 
   @Override

@@ -1,6 +1,5 @@
 package dev.pigeonhole.jdbc.internal;
 
-import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -31,8 +30,8 @@ final class MariaDbDialect implements Dialect {
   }
 
   @Override
-  public @Nullable String currentSchema(Connection connection) throws SQLException {
-    return connection.getCatalog();
+  public boolean schemasAreCatalogs() {
+    return true;
   }
 
   @Override
@@ -97,6 +96,11 @@ final class MariaDbDialect implements Dialect {
   }
 
   @Override
+  public String isolation() {
+    return "@@tx_isolation";
+  }
+
+  @Override
   public Fault fault(SQLException e) {
     SQLException root = Errors.root(e);
     String state = root.getSQLState() == null ? "" : root.getSQLState();
@@ -120,6 +124,11 @@ final class MariaDbDialect implements Dialect {
         yield state.startsWith("40") ? Fault.DEADLOCK : Fault.OTHER;
       }
     };
+  }
+
+  @Override
+  public Catalogue.Questions catalogue() {
+    return Catalogue.MARIADB;
   }
 
   @Override

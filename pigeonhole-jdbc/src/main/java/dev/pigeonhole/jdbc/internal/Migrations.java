@@ -145,7 +145,7 @@ public final class Migrations {
   /** Version → checksum of what was applied here; empty if there are no tables. */
   static Map<Integer, String> applied(Session session) throws SQLException {
     Map<Integer, String> applied = new TreeMap<>();
-    if (exists(session.connection, session.tables, "schema_history")) {
+    if (exists(session, "schema_history")) {
       session.query(
           "SELECT version, checksum FROM {schema_history}",
           params -> {},
@@ -154,14 +154,15 @@ public final class Migrations {
     return applied;
   }
 
-  static boolean exists(Connection connection, Tables tables, String table) throws SQLException {
-    DatabaseMetaData meta = connection.getMetaData();
-    boolean catalogs = "MariaDB".equals(meta.getDatabaseProductName());
+  static boolean exists(Session session, String table) throws SQLException {
+    DatabaseMetaData meta = session.connection.getMetaData();
+    String schema = session.tables.schema();
+    boolean catalogs = session.dialect.schemasAreCatalogs();
     try (ResultSet found =
         meta.getTables(
-            catalogs ? tables.schema() : null,
-            catalogs ? null : tables.schema(),
-            tables.plain(table).replace("_", meta.getSearchStringEscape() + "_"),
+            catalogs ? schema : null,
+            catalogs ? null : schema,
+            session.tables.plain(table).replace("_", meta.getSearchStringEscape() + "_"),
             null)) {
       return found.next();
     }

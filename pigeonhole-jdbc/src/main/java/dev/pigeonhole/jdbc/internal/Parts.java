@@ -120,7 +120,7 @@ public record Parts(
         new JdbcAdmin(jdbc, families, statements, pruning, gates, keys),
         new JdbcTransactions(jdbc, statements),
         () -> new PostgresWakeUps(jdbc),
-        !jdbc.dialect.name().equals("h2"),
+        jdbc.dialect.interruptible(),
         description);
   }
 

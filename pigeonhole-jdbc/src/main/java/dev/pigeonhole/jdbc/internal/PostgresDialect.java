@@ -56,6 +56,16 @@ final class PostgresDialect implements Dialect {
   }
 
   @Override
+  public String isolation() {
+    return "current_setting('transaction_isolation')";
+  }
+
+  @Override
+  public boolean notifies() {
+    return true;
+  }
+
+  @Override
   public Fault fault(SQLException e) {
     String state = Errors.root(e).getSQLState();
     if (state == null) {
@@ -79,6 +89,11 @@ final class PostgresDialect implements Dialect {
             default -> Errors.lostByType(e) ? Fault.LOST : Fault.OTHER;
           };
     };
+  }
+
+  @Override
+  public Catalogue.Questions catalogue() {
+    return Catalogue.POSTGRES;
   }
 
   @Override

@@ -62,7 +62,7 @@ public final class Relaning {
   }
 
   private static List<Problem> run(Session session, int lanes) throws SQLException {
-    if (!Migrations.exists(session.connection, session.tables, "inbox")) {
+    if (!Migrations.exists(session, "inbox")) {
       return List.of(
           new Problem(
               ErrorCode.SCHEMA_VERSION,

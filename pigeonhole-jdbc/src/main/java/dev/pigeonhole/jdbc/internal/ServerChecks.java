@@ -31,17 +31,7 @@ final class ServerChecks {
    * may have kept it: under a snapshot, a look after a lock shows what was there before.
    */
   static void isolation(Session session, Findings findings) throws SQLException {
-    String level =
-        value(
-                session,
-                switch (session.dialect.name()) {
-                  case "postgresql" -> "current_setting('transaction_isolation')";
-                  case "mariadb" -> "@@tx_isolation";
-                  default ->
-                      "(SELECT isolation_level FROM information_schema.sessions"
-                          + " WHERE session_id = SESSION_ID())";
-                })
-            .replace('-', ' ');
+    String level = value(session, session.dialect.isolation()).replace('-', ' ');
     findings.problemIf(
         !level.equals("read committed"),
         ErrorCode.DATABASE_ISOLATION,

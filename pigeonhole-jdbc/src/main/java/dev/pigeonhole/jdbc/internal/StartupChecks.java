@@ -86,7 +86,7 @@ final class StartupChecks {
 
   private static void notifications(Session session, Findings findings) throws SQLException {
     String wayOut = " Leave it out: nodes find everything by polling.";
-    if (!session.dialect.name().equals("postgresql")) {
+    if (!session.dialect.notifies()) {
       findings.problem(
           ErrorCode.OPTION_NOT_APPLICABLE,
           "The store is notifying(), which only PostgreSQL can, and the database is %s.%s"
