@@ -22,7 +22,10 @@ import java.util.regex.Pattern;
  */
 final class RunbookSql {
 
-  /** A question with its SQL, in which {@code {table alias}} and {@code {alias.text}} stand. */
+  /**
+   * A question with its SQL, in which {@code {table alias}}, {@code {alias.text}} and {@code {now}}
+   * stand.
+   */
   record Question(String title, String about, String template) {}
 
   static final List<Question> ALL =
@@ -32,15 +35,17 @@ final class RunbookSql {
               "What could run now, and since when the oldest of it has been there.",
               """
               SELECT {h.handler_key}, count(*) AS deliveries, min(m.received_at) AS oldest
-              FROM {delivery d}
-              JOIN {handler h} ON h.key_id = d.key_id
-              JOIN {message m} ON m.seq = d.seq
+              FROM (SELECT d.seq, d.key_id FROM {delivery d}
+                    UNION ALL
+                    SELECT l.seq, l.key_id FROM {later l} WHERE l.due_at <= {now}) o
+              JOIN {handler h} ON h.key_id = o.key_id
+              JOIN {message m} ON m.seq = o.seq
               GROUP BY h.handler_key
               """),
           new Question(
               "What waits, and why",
-              "The reasons are `retry`, `later`, `not before`, `blocked`, `released` and `operator`."
-                  + " Without a time it waits behind a poisoned delivery.",
+              "The reasons are `retry`, `later`, `not before`, `priority`, `blocked`, `released`,"
+                  + " `operator` and `replay`. Without a time it waits in a blocked key.",
               """
               SELECT {h.handler_key}, {l.reason}, count(*) AS deliveries, min(l.due_at) AS next_due
               FROM {later l}
@@ -111,18 +116,40 @@ final class RunbookSql {
               """),
           new Question(
               "Blocked keys",
-              "Poisoned deliveries with an ordering key, and how many wait behind each.",
+              "Ordering keys that do not go on by themselves, and how many wait in each: behind a"
+                  + " poisoned delivery, or, where `held` is yes, until the key is released.",
               """
-              SELECT {h.handler_key}, {m.ordering_key}, {m.source}, {m.id}, p.poisoned_at,
+              SELECT {h.handler_key}, {m.ordering_key}, {m.source}, {m.id},
+                     CASE WHEN c.handler IS NULL THEN 'no' ELSE 'yes' END AS held,
+                     CASE WHEN c.since < p.poisoned_at THEN c.since ELSE p.poisoned_at END AS since,
                      (SELECT count(*)
                       FROM {later l}
-                      WHERE l.handler = p.handler AND l.key_hash = p.key_hash AND l.seq > p.seq
-                        AND l.due_at IS NULL) AS blocked
+                      WHERE l.handler = p.handler AND l.key_hash = p.key_hash
+                        AND l.due_at IS NULL) AS waiting
               FROM {poison p}
               JOIN {handler h} ON h.key_id = p.key_id
               JOIN {message m} ON m.seq = p.seq
-              WHERE p.key_hash IS NOT NULL
-              ORDER BY p.poisoned_at
+              LEFT JOIN {closed_key c} ON c.handler = p.handler AND c.key_hash = p.key_hash
+              WHERE p.blocks = TRUE AND p.key_hash IS NOT NULL
+                AND NOT EXISTS (SELECT 1
+                                FROM {poison q}
+                                WHERE q.handler = p.handler AND q.key_hash = p.key_hash
+                                  AND q.blocks = TRUE AND q.seq < p.seq)
+              UNION ALL
+              SELECT {h.handler_key}, {c.ordering_key}, {m.source}, {m.id}, 'yes', c.since,
+                     (SELECT count(*)
+                      FROM {later l}
+                      WHERE l.handler = c.handler AND l.key_hash = c.key_hash
+                        AND l.due_at IS NULL)
+              FROM {closed_key c}
+              JOIN {handler h} ON h.key_id = c.key_id
+              LEFT JOIN {poison p} ON p.seq = c.seq AND p.handler = c.handler
+              LEFT JOIN {message m} ON m.seq = p.seq
+              WHERE NOT EXISTS (SELECT 1
+                                FROM {poison q}
+                                WHERE q.handler = c.handler AND q.key_hash = c.key_hash
+                                  AND q.blocks = TRUE)
+              ORDER BY since
               LIMIT 100
               """),
           new Question(
@@ -236,11 +263,16 @@ final class RunbookSql {
     String named =
         table.replaceAll(
             found -> Matcher.quoteReplacement(name(found.group(1)) + " " + found.group(2)));
-    return TEXT.matcher(named)
+    return TEXT.matcher(named.replace("{now}", now()))
         .replaceAll(
             found ->
                 Matcher.quoteReplacement(
                     text(question, tables.get(found.group(1)), found.group(1), found.group(2))));
+  }
+
+  /** The time in the columns of MariaDB is UTC, whatever the session's zone is. */
+  private String now() {
+    return kind == DatabaseKind.MARIADB ? "UTC_TIMESTAMP(6)" : "CURRENT_TIMESTAMP";
   }
 
   /** H2 takes a bare name for an upper-case one. */

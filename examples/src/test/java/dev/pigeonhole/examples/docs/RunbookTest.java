@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.OnPoison;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.RunningInbox;
@@ -70,12 +72,94 @@ class RunbookTest {
             .satisfies(
                 row -> {
                   assertThat(row).containsEntry("ordering_key", "c-1");
-                  assertThat(((Number) row.get("blocked")).intValue()).isEqualTo(1);
+                  assertThat(((Number) row.get("waiting")).intValue()).isEqualTo(1);
                 });
         assertThat(database.rows(sql.of(question("Poison by kind"))))
             .singleElement()
             .satisfies(row -> assertThat(row).containsEntry("error_code", "PH-HND-04"));
       }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void blockedKeysAreThoseThatTheAdministrationLists(DatabaseKind kind) {
+    try (TestDatabase database = TestDatabases.open(kind)) {
+      Schema.migrate(database.dataSource());
+      RunbookSql sql = new RunbookSql(database);
+      var builder = Inbox.on(JdbcStore.of(database.pool(8)));
+      for (OnPoison each : OnPoison.values()) {
+        builder.channel(
+            Channel.named(each.name())
+                .onPoison(each)
+                .on(String.class)
+                .handle(
+                    "handle-" + each,
+                    text -> {
+                      if (text.equals("hopeless")) {
+                        throw new PoisonException("no such customer");
+                      }
+                    })
+                .build());
+      }
+      Inbox inbox = builder.build();
+      for (OnPoison each : OnPoison.values()) {
+        for (String key : List.of("k-1", "k-2")) {
+          inbox.accept(each.name(), Message.of(key + "/1", "hopeless").orderedBy(key));
+          inbox.accept(each.name(), Message.of(key + "/2", "hopeless").orderedBy(key));
+          inbox.accept(each.name(), Message.of(key + "/3", "fine").orderedBy(key));
+        }
+      }
+      inbox.drain();
+      String held = OnPoison.HOLD_SEQUENCE.name();
+      inbox.admin().complete(held, "k-2/1", "handle-" + held, "done by hand");
+
+      List<String> listed =
+          inbox.admin().blockedKeys(100).stream()
+              .map(
+                  key ->
+                      "%s %s %s %s %s"
+                          .formatted(
+                              key.handler(),
+                              key.orderingKey(),
+                              key.head().map(MessageRef::id).orElse(null),
+                              key.held() ? "yes" : "no",
+                              key.waiting()))
+              .toList();
+      assertThat(listed).hasSize(4);
+      assertThat(database.rows(sql.of(question("Blocked keys"))))
+          .extracting(
+              row ->
+                  "%s %s %s %s %s"
+                      .formatted(
+                          row.get("handler_key"),
+                          row.get("ordering_key"),
+                          row.get("id"),
+                          row.get("held"),
+                          row.get("waiting")))
+          .containsExactlyInAnyOrderElementsOf(listed);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void openWorkIsFreshWorkAndWhatIsDue(DatabaseKind kind) {
+    try (TestDatabase database = TestDatabases.open(kind)) {
+      Schema.migrate(database.dataSource());
+      RunbookSql sql = new RunbookSql(database);
+      Inbox inbox =
+          Inbox.on(JdbcStore.of(database.pool(8)))
+              .channel(Channel.named("mail").on(String.class).handle("send", text -> {}).build())
+              .build();
+      inbox.accept("mail", Message.of("m-1", "x"));
+      inbox.drain();
+      inbox.admin().replay("mail", "m-1", "send", "lost on the way");
+      inbox.accept("mail", Message.of("m-2", "x"));
+      inbox.accept("mail", Message.of("m-3", "x").notBefore(Instant.now().plusSeconds(3_600)));
+
+      assertThat(database.rows(sql.of(question("Open work by handler"))))
+          .singleElement()
+          .satisfies(row -> assertThat(((Number) row.get("deliveries")).intValue()).isEqualTo(2));
     }
   }
 
