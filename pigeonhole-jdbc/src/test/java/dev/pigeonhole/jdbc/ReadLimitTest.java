@@ -156,9 +156,12 @@ class ReadLimitTest {
   private static String slow(DatabaseKind kind) {
     return switch (kind) {
       case POSTGRES -> "SELECT 'a', now(), pg_sleep(30)::text, ''";
-      case MARIADB -> throw new IllegalArgumentException("not here");
+      // Functions that only wait end without an error here, so it has to work.
+      case MARIADB ->
+          "SELECT 'a', UTC_TIMESTAMP(6), count(*), '' FROM seq_1_to_30000 x, seq_1_to_30000 y"
+              + " WHERE MOD(x.seq + y.seq, 7) = 3";
       case H2 ->
-          "SELECT 'a', CURRENT_TIMESTAMP, sum(MOD(x, 7)), '' FROM SYSTEM_RANGE(1, 1000000000000)";
+          "SELECT 'a', CURRENT_TIMESTAMP, sum(MOD(x, 7)), '' FROM SYSTEM_RANGE(1, 1000000000)";
     };
   }
 
@@ -171,7 +174,7 @@ class ReadLimitTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"POSTGRES", "H2"})
+  @EnumSource
   void aReadThatTakesLongerIsCut(DatabaseKind kind) {
     try (TestDatabase database = TestDatabases.open(kind)) {
       Schema.migrate(database.dataSource());
