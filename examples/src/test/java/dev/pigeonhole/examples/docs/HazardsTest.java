@@ -87,10 +87,31 @@ class HazardsTest {
     return found;
   }
 
+  /** What stands in the section that says what is not covered, and why. */
+  private static Set<String> excused() {
+    Set<String> found = new TreeSet<>();
+    boolean inside = false;
+    for (String line : Documents.lines(Documents.ROOT.resolve("docs/guarantees.md"))) {
+      inside = line.startsWith("## ") ? line.equals("## Not covered") : inside;
+      if (inside) {
+        collect(IN_TEXT.matcher(line), found);
+      }
+    }
+    return found;
+  }
+
+  @Test
+  void noNumberIsBothProvenAndExcused() {
+    Set<String> both = new TreeSet<>(excused());
+    assertThat(both).isNotEmpty();
+    both.retainAll(proven);
+    assertThat(both).isEmpty();
+  }
+
   @Test
   void everyNumberIsProvenOrExcused() {
     Set<String> known = new TreeSet<>(proven);
-    known.addAll(mentioned("docs/guarantees.md"));
+    known.addAll(excused());
     Set<String> missing = new TreeSet<>();
     NUMBERS.forEach(
         (kind, ranges) -> {

@@ -32,6 +32,10 @@ class ReadCostTest {
   private static final int TOMORROW = 2;
   private static final int ORDERED = 3;
   private static final int HEALTHY = 4;
+  private static final int PLACED = 5;
+
+  /** As far as types are counted here. */
+  private static final int COUNTED = 1_000;
 
   private static final long HOT_KEY = -7;
   private static final long HOT_LATER = -8;
@@ -76,6 +80,24 @@ class ReadCostTest {
                   PostgresStatements.AHEAD,
                   params -> PostgresStatements.bindAhead(params, rows));
             }
+
+            @Override
+            public long placed(Session session, List<CellLimit> cells) throws SQLException {
+              return explain(
+                  session,
+                  PostgresStatements::fenced,
+                  PostgresStatements.PLACED,
+                  params -> PostgresStatements.bindLimits(params, cells));
+            }
+
+            @Override
+            public long types(Session session, String rows, int most) throws SQLException {
+              return explain(
+                  session,
+                  PostgresStatements::fenced,
+                  BoundedCounts.typesOf(rows),
+                  params -> params.add(most));
+            }
           });
     }
   }
@@ -102,17 +124,32 @@ class ReadCostTest {
             public long ahead(Session session, List<Ahead> rows) throws SQLException {
               return Costs.counted(session, () -> statements.ahead(session, rows));
             }
+
+            @Override
+            public long placed(Session session, List<CellLimit> cells) throws SQLException {
+              return counted(session, () -> statements.placed(session, cells));
+            }
+
+            @Override
+            public long types(Session session, String rows, int most) throws SQLException {
+              BoundedCounts counts = new BoundedCounts(jdbc, statements);
+              return counted(session, () -> counts.byType(session, rows, most));
+            }
           });
     }
   }
 
-  /** The three reads, each answering how many rows it touched. */
+  /** The reads, each answering how many rows it touched. */
   private interface Reader {
     long fresh(Session session, List<Range> ranges) throws SQLException;
 
     long due(Session session, List<CellLimit> cells) throws SQLException;
 
     long ahead(Session session, List<Ahead> rows) throws SQLException;
+
+    long placed(Session session, List<CellLimit> cells) throws SQLException;
+
+    long types(Session session, String rows, int most) throws SQLException;
   }
 
   private static void check(Jdbc jdbc, Reader reader) {
@@ -148,6 +185,11 @@ class ReadCostTest {
                               .boxed()
                               .flatMap(handler -> limits(handler).stream())
                               .toList())),
+                  new Cost("placed of nobody", limits, reader.placed(session, limits(TOMORROW))),
+                  new Cost("placed of many", limits, reader.placed(session, limits(PLACED))),
+                  new Cost("types of the fresh", COUNTED, types(reader, session, 0)),
+                  new Cost("types of the later", COUNTED, types(reader, session, 1)),
+                  new Cost("types of the poisoned", COUNTED, types(reader, session, 2)),
                   new Cost("before a hot row", 2L * Ahead.MOST, reader.ahead(session, hot)),
                   // Each is looked for in three tables, and found in none or in two of them.
                   new Cost("before a free row", 3 * 50, reader.ahead(session, free)),
@@ -160,8 +202,12 @@ class ReadCostTest {
             each -> assertThat(each.read).as(each.what).isLessThanOrEqualTo(TIMES * each.asked));
     assertThat(costs)
         .as("the rows are there to be read")
-        .filteredOn(each -> each.what.matches("fresh.*|due tomorrow|before a hot row"))
+        .filteredOn(each -> each.what.matches("fresh.*|due tomorrow|.* of many|before a hot row"))
         .allSatisfy(each -> assertThat(each.read).as(each.what).isGreaterThanOrEqualTo(each.asked));
+  }
+
+  private static long types(Reader reader, Session session, int place) throws SQLException {
+    return reader.types(session, BoundedCounts.PLACES.get(place), COUNTED);
   }
 
   private static List<Range> ranges(int handler) {
@@ -226,6 +272,16 @@ class ReadCostTest {
         LANE_OF_ROW,
         "1 + n",
         5L * MANY);
+    insert(
+        database,
+        "later",
+        ", due_at, place, reason",
+        ", " + now + ", 1 + n, 'priority'",
+        PLACED,
+        MANY,
+        LANE_OF_ROW,
+        "NULL",
+        7L * MANY);
     insert(database, "delivery", "", "", HEALTHY, 2_000, LANE_OF_ROW, "NULL", 6L * MANY);
     try (Connection connection = database.dataSource().getConnection()) {
       Dialect dialect = Dialect.of(connection.getMetaData().getDatabaseProductName());
