@@ -329,6 +329,8 @@ final class OrderedKeys {
     } else if (key.members.isEmpty() && key.running == null) {
       line.keys.remove(hash);
       key.leftOut.forEach(cell -> hungry.add(new KeyName(cell, hash)));
+    } else if (!key.full() && key.nobodyCouldRun()) {
+      line.keys.remove(hash); // whoever comes next asks what stands before it anyway
     }
   }
 
