@@ -414,7 +414,7 @@ final class OrderedKeys {
         return;
       }
       List<Delivery> followers = new ArrayList<>();
-      for (KeyLine.Member member : key.members.values()) {
+      for (KeyLine.Member member : key.members.tailMap(row.seq(), false).values()) {
         if (member.runnable()) {
           followers.add(member.row());
         }

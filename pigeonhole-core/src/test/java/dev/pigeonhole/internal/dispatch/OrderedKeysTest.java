@@ -416,4 +416,21 @@ class OrderedKeysTest {
     assertThat(line.keys).isEmpty();
     assertThat(line.waitingInKeys).isZero();
   }
+
+  @Test
+  void aPoisonedRowBlocksNobodyBeforeIt() {
+    store(row(2, 7), row(4, 7));
+    read(row(2, 7), row(4, 7));
+    store(row(1, 7), row(3, 7)); // 1 has committed late
+    read(row(3, 7));
+    assertThat(rows.admitted).containsExactly(2L);
+    poisoned.add(2L);
+    end(
+        row(2, 7),
+        new Outcome.Poisoned(Failures.of(new IllegalStateException(), Instant.EPOCH), true));
+
+    assertThat(rows.blocked).containsExactlyInAnyOrder(3L, 4L);
+    assertThat(rows.admitted).containsExactly(2L, 1L);
+    assertThat(line.waitingInKeys).isZero();
+  }
 }
