@@ -11,7 +11,8 @@ public interface Batch<T> extends Iterable<Received<T>> {
 
   /**
    * Fails one of them, and nobody else. The cause decides what comes next, as if a handler had
-   * thrown it. Failing it again replaces the cause.
+   * thrown it. Failing it again replaces the cause. Safe for many threads, until the handler
+   * returns.
    *
    * @throws IllegalArgumentException if it is not of this batch
    */

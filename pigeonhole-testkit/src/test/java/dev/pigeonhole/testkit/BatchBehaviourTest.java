@@ -27,6 +27,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -330,5 +332,54 @@ class BatchBehaviourTest {
     assertThatThrownBy(() -> inbox(201, batch -> {}).inbox())
         .isInstanceOf(ConfigurationException.class)
         .hasMessageContaining("PH-CFG-05");
+  }
+
+  @Test
+  void messagesMayBeFailedByManyThreadsAtOnce() {
+    int threads = 16;
+    TestInbox inbox =
+        inbox(
+            200, batch -> failAll(batch, threads), retrying(RetryPolicy.defaults().maxAttempts(1)));
+    for (int round = 0; round < 20; round++) {
+      for (int i = 0; i < 200; i++) {
+        inbox.receive("m" + round + "-" + i, "x");
+      }
+      inbox.drain();
+    }
+
+    assertThat(calls).anySatisfy(ids -> assertThat(ids).hasSize(200));
+    assertThat(inbox.inbox().admin().counts().get(0).completed().value()).isZero();
+    assertThat(inbox.inbox().admin().counts().get(0).poisoned().value()).isEqualTo(4_000);
+  }
+
+  private static void failAll(Batch<String> batch, int threads) throws Exception {
+    List<Received<String>> messages = new ArrayList<>();
+    batch.forEach(messages::add);
+    CyclicBarrier together = new CyclicBarrier(threads);
+    List<Thread> failing = new ArrayList<>();
+    for (int t = 0; t < threads; t++) {
+      int first = t;
+      Thread thread =
+          new Thread(
+              () -> {
+                await(together);
+                for (int i = first; i < messages.size(); i += threads) {
+                  batch.fail(messages.get(i), new IllegalStateException("down"));
+                }
+              });
+      thread.start();
+      failing.add(thread);
+    }
+    for (Thread thread : failing) {
+      thread.join(20_000);
+    }
+  }
+
+  private static void await(CyclicBarrier barrier) {
+    try {
+      barrier.await(20, TimeUnit.SECONDS);
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
   }
 }

@@ -18,6 +18,7 @@ import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxBuilder;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.Message;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.TypeBuilder;
 import dev.pigeonhole.admin.InboxAdmin;
@@ -295,6 +296,16 @@ class KeyBehaviourTest {
         .hasFailedTimes(0)
         .failedWithMessage("'gone'");
     assertThat(ran).isEmpty();
+  }
+
+  @Test
+  void b31_anUnknownKeyIsPoisonedThoughAllItsDeliveriesHaveAPriority() {
+    TestInbox old = version(HandlerKey.of("gone"));
+    old.receive("c", Message.of("m", "x").priority(9));
+
+    version(HandlerKey.of("here")).with(it -> it.holdUnknownKeys(ZERO)).drain();
+
+    assertThat(old).delivery("m", "gone").isPoisonedWith(ErrorCode.HANDLER_KEY_UNKNOWN);
   }
 
   @Test

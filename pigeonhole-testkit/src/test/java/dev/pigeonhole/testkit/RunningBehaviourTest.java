@@ -730,4 +730,26 @@ class RunningBehaviourTest {
     ran.computeIfAbsent(received.handler() + received.message().id(), none -> new AtomicInteger())
         .incrementAndGet();
   }
+
+  @Test
+  void aRetryWaitsForItsTimeAndNotForTheEndOfTheBacklog() {
+    List<String> attempts = new CopyOnWriteArrayList<>();
+    TestInbox inbox =
+        inboxOfMessages(
+                received -> {
+                  attempts.add(received.message().id());
+                  Thread.sleep(1);
+                  if (received.message().id().equals("m0") && received.attempt() == 1) {
+                    throw new IllegalStateException("not yet");
+                  }
+                },
+                retrying(RetryPolicy.fixed(ofMillis(100))))
+            .with(it -> it.batchSize(10).concurrency(1));
+    receive(2_000, inbox);
+    inbox.start();
+    inbox.awaitDrained();
+
+    assertThat(attempts).hasSize(2_001);
+    assertThat(attempts.lastIndexOf("m0")).as("its second attempt").isLessThan(1_000);
+  }
 }

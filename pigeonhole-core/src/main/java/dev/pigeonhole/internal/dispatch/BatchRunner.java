@@ -19,13 +19,13 @@ import org.jspecify.annotations.Nullable;
  * time limit, and nothing else: each ends for itself.
  */
 final class BatchRunner {
-  /** What the handler sees. */
+  /** What the handler sees; it may hand parts of it to threads of its own. */
   private static final class Together implements Batch<Object> {
     final List<Attempt> attempts;
     final Map<Attempt, Throwable> failures;
 
     Together(List<Attempt> attempts) {
-      this(attempts, new IdentityHashMap<>());
+      this(attempts, Collections.synchronizedMap(new IdentityHashMap<>()));
     }
 
     private Together(List<Attempt> attempts, Map<Attempt, Throwable> failures) {

@@ -61,6 +61,11 @@ final class KeyLine {
     }
   }
 
+  /** Whether nobody runs, and nobody could if the others made way. */
+  boolean nobodyCouldRun() {
+    return running == null && members.values().stream().noneMatch(Member::runnable);
+  }
+
   /** Whether somebody is kept waiting by a head that is not due. */
   boolean waitsForHead() {
     Map.Entry<Long, Member> head = members.firstEntry();

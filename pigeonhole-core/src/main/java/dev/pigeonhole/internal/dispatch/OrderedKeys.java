@@ -329,6 +329,8 @@ final class OrderedKeys {
     } else if (key.members.isEmpty() && key.running == null) {
       line.keys.remove(hash);
       key.leftOut.forEach(cell -> hungry.add(new KeyName(cell, hash)));
+    } else if (!key.full() && key.nobodyCouldRun()) {
+      line.keys.remove(hash); // whoever comes next asks what stands before it anyway
     }
   }
 
@@ -412,7 +414,7 @@ final class OrderedKeys {
         return;
       }
       List<Delivery> followers = new ArrayList<>();
-      for (KeyLine.Member member : key.members.values()) {
+      for (KeyLine.Member member : key.members.tailMap(row.seq(), false).values()) {
         if (member.runnable()) {
           followers.add(member.row());
         }

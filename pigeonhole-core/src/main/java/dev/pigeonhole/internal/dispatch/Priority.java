@@ -19,8 +19,10 @@ final class Priority {
 
   private Priority() {}
 
+  /** At least one, whatever the clock says: zero stands for no place, and nobody reads below. */
   static long place(int priority, Instant since) {
-    return since.getEpochSecond() * 1_000_000 + since.getNano() / 1_000 - priority * STEP;
+    long micros = since.getEpochSecond() * 1_000_000 + since.getNano() / 1_000;
+    return Math.max(1, micros - priority * STEP);
   }
 
   /** The place of what has no priority of its own. */

@@ -32,6 +32,10 @@ import java.util.function.ToIntFunction;
  * costs what it returns, not what waits: dead index entries under a long snapshot lie before the
  * cursor.
  *
+ * <p>Forward goes first and may fill a handler, and so may due. A handler that was full when
+ * something could be due is therefore asked for due rows as soon as it has room; before its fresh
+ * rows one time and after them the next, so that neither can keep the other out.
+ *
  * <p>Rows with a place of their own are read by a fifth one, the <em>placed</em>. They have room of
  * their own, too. Where nobody uses priorities it is asked as seldom as an idle inbox is polled.
  */
@@ -59,6 +63,10 @@ final class Reads {
 
   private final Set<CellState> woken = new LinkedHashSet<>();
   private final Set<HandlerLine> fullWhenDue = new HashSet<>();
+
+  /** Those of which late rows went before fresh ones the last time that both wanted room. */
+  private final Set<HandlerLine> lateWasFirst = new HashSet<>();
+
   private final Set<HandlerLine> leftBehind = new HashSet<>();
   private List<Range> sweeping = List.of();
   private boolean sweepAgain;
@@ -131,16 +139,16 @@ final class Reads {
   /** Slots were freed: a handler that was full may be asked again. */
   void roomMade() {
     hungry = true;
-    if (fullWhenDue.stream().anyMatch(Reads::hasRoom)) {
-      dueIn(Duration.ZERO);
-    }
     if (leftBehind.stream().anyMatch(HandlerLine::fewPlaced)) {
       placedSoon();
     }
   }
 
   void dueIn(Duration delay) {
-    long at = System.nanoTime() + delay.toNanos();
+    dueAt(System.nanoTime() + delay.toNanos());
+  }
+
+  private void dueAt(long at) {
     if (at - nextDue < 0) {
       nextDue = at;
     }
@@ -177,7 +185,10 @@ final class Reads {
   }
 
   long nanosUntilNext(long now) {
-    if (looking || !woken.isEmpty() || (hungry && anyBehind())) {
+    if (looking
+        || !woken.isEmpty()
+        || (hungry && anyBehind())
+        || fullWhenDue.stream().anyMatch(Reads::hasRoom)) {
       return 0;
     }
     long next = nextForward - now;
@@ -207,6 +218,8 @@ final class Reads {
     if (cells.isEmpty()) {
       looking = false;
       woken.clear();
+      fullWhenDue.clear();
+      lateWasFirst.clear();
       sweeping = List.of();
       nextForward = now + pollMax;
       nextDue = now + pollMax;
@@ -218,6 +231,7 @@ final class Reads {
     }
     boolean wasHungry = hungry;
     hungry = false;
+    dueBeforeFresh(now, found);
     if (looking || now - nextForward >= 0) {
       looking = false;
       woken.clear();
@@ -237,6 +251,8 @@ final class Reads {
     }
     if (untilDue(now) <= 0) {
       due(now, found);
+    } else {
+      dueOfThese(fullWithRoomNow(), now, found);
     }
     if (now - nextLookBack >= 0) {
       lookBack(now, found);
@@ -315,21 +331,43 @@ final class Reads {
   }
 
   private void due(long now, ToIntFunction<List<Delivery>> found) {
-    List<CellLimit> asked = new ArrayList<>();
+    Set<HandlerLine> withRoom = new HashSet<>();
     fullWhenDue.clear();
     for (CellState cell : cells) {
       HandlerLine handler = line.apply(cell.cell);
-      if (!hasRoom(handler)) {
-        fullWhenDue.add(handler);
-      } else if (!cell.leaving) {
+      (hasRoom(handler) ? withRoom : fullWhenDue).add(handler);
+    }
+    nextDuePoll = now + pollMax;
+    nextDue = now + NEVER;
+    dueOfThese(withRoom, now, found);
+  }
+
+  /** Every other time, or rows that are due without end would keep back the fresh ones. */
+  private void dueBeforeFresh(long now, ToIntFunction<List<Delivery>> found) {
+    Set<HandlerLine> first = fullWithRoomNow();
+    first.removeIf(lateWasFirst::remove);
+    lateWasFirst.addAll(first);
+    dueOfThese(first, now, found);
+  }
+
+  private Set<HandlerLine> fullWithRoomNow() {
+    Set<HandlerLine> some = new HashSet<>(fullWhenDue);
+    some.removeIf(handler -> !hasRoom(handler));
+    return some;
+  }
+
+  private void dueOfThese(
+      Set<HandlerLine> handlers, long now, ToIntFunction<List<Delivery>> found) {
+    fullWhenDue.removeAll(handlers);
+    List<CellLimit> asked = new ArrayList<>();
+    for (CellState cell : cells) {
+      if (!cell.leaving && handlers.contains(line.apply(cell.cell))) {
         // What is open of it already comes back again, and so does what its key had no room for;
         // neither must hide what stands behind.
         int known = cell.late + Math.min(2 * cell.inTheWay, MOST_IN_THE_WAY);
         asked.add(new CellLimit(cell.cell, SHARE + known));
       }
     }
-    nextDuePoll = now + pollMax;
-    nextDue = now + NEVER;
     if (asked.isEmpty()) {
       return;
     }
@@ -338,7 +376,9 @@ final class Reads {
     Map<Cell, Integer> came = new HashMap<>();
     read.rows().forEach(row -> came.merge(row.cell(), 1, Integer::sum));
     for (CellState cell : cells) {
-      cell.inTheWay = Math.max(0, came.getOrDefault(cell.cell, 0) - cell.late);
+      if (handlers.contains(line.apply(cell.cell))) {
+        cell.inTheWay = Math.max(0, came.getOrDefault(cell.cell, 0) - cell.late);
+      }
     }
     // Rows that wait in their key, or found no room there, come back with each read.
     duePause =
@@ -346,8 +386,7 @@ final class Reads {
             ? Math.min(LONGEST_DUE_PAUSE, Math.max(SHORTEST_DUE_PAUSE, 2 * duePause))
             : 0;
     noDueBefore = now + duePause;
-    read.untilNext()
-        .ifPresent(delay -> nextDue = now + Math.max(delay.toNanos(), SHORTEST_DUE_PAUSE));
+    read.untilNext().ifPresent(delay -> dueAt(now + Math.max(delay.toNanos(), SHORTEST_DUE_PAUSE)));
   }
 
   private void placed(long now, ToIntFunction<List<Delivery>> found) {

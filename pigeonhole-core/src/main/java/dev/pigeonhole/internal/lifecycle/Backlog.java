@@ -37,7 +37,8 @@ final class Backlog {
 
   // One thread's own, but for whoever asks whether it presses.
   private final Set<String> behind = new HashSet<>();
-  private volatile boolean paused;
+  private boolean paused;
+  private volatile boolean pressing;
 
   Backlog(
       Deliveries store,
@@ -70,6 +71,7 @@ final class Backlog {
     Map<Integer, Integer> counted = store.waiting(cells, handlerLimit + 1);
     long sum = 0;
     int inTime = 0;
+    boolean anyBehind = false;
     for (BoundHandler handler : handlers) {
       if (resting.test(handler)) {
         inTime++;
@@ -80,14 +82,17 @@ final class Backlog {
       if (!isBehind(handler.key(), waiting)) {
         sum += waiting;
         inTime++;
+      } else {
+        anyBehind = true;
       }
     }
     pauseOrResume(inTime == 0 || sum > (paused ? limit / 2 : limit), sum, inTime);
+    pressing = paused || anyBehind;
   }
 
-  /** Whether so much waits that whatever else can wait should. */
+  /** Whether so much waits, be it for a single handler, that whatever else can wait should. */
   boolean pressing() {
-    return paused;
+    return pressing;
   }
 
   private boolean isBehind(String handler, int waiting) {

@@ -89,7 +89,10 @@ final class UnknownKeys {
     if (!store.deliveries().fresh(ranges).isEmpty()) {
       return true;
     }
-    var late = store.deliveries().due(cells.stream().map(cell -> new CellLimit(cell, 1)).toList());
-    return !late.rows().isEmpty() || late.untilNext().isPresent();
+    List<CellLimit> one = cells.stream().map(cell -> new CellLimit(cell, 1)).toList();
+    var late = store.deliveries().due(one);
+    return !late.rows().isEmpty()
+        || late.untilNext().isPresent()
+        || !store.deliveries().placed(one).isEmpty();
   }
 }

@@ -376,4 +376,61 @@ class OrderedKeysTest {
     assertThat(rows.admitted).as("after asking for those that were left out").contains(5_004L);
     assertThat(rows.sweeps).isZero();
   }
+
+  @Test
+  void nothingIsRememberedOfAKeyWhereNobodyCouldRun() {
+    for (long seq = 2; seq < 2 + Ahead.MOST; seq++) {
+      store(row(seq, 7, 1, true)); // blocked, as the poisoned head has left them
+    }
+    poisoned.add(1L);
+    Delivery next = row(5_000, 7);
+    store(next);
+    read(next);
+    assertThat(rows.blocked).containsExactly(5_000L);
+    end(next, new Outcome.Blocked());
+
+    assertThat(line.keys).isEmpty();
+    assertThat(line.waitingInKeys).isZero();
+    assertThat(rows.admitted).isEmpty();
+  }
+
+  @Test
+  void aFollowerWaitsForAHeadOfWhichNothingIsRemembered() {
+    store(row(1, 7));
+    read(row(1, 7));
+    end(
+        row(1, 7),
+        new Outcome.RetryAfter(
+            Duration.ofSeconds(1), Failures.of(new IllegalStateException(), Instant.EPOCH)));
+    assertThat(line.keys).isEmpty();
+    Delivery again = row(1, 7, 1, true);
+    store(again, row(2, 7));
+    read(row(2, 7));
+    assertThat(rows.admitted).containsExactly(1L);
+
+    read(again);
+    assertThat(rows.admitted).containsExactly(1L, 1L);
+    end(again, new Outcome.Completed());
+    assertThat(rows.admitted).containsExactly(1L, 1L, 2L);
+    end(row(2, 7), new Outcome.Completed());
+    assertThat(line.keys).isEmpty();
+    assertThat(line.waitingInKeys).isZero();
+  }
+
+  @Test
+  void aPoisonedRowBlocksNobodyBeforeIt() {
+    store(row(2, 7), row(4, 7));
+    read(row(2, 7), row(4, 7));
+    store(row(1, 7), row(3, 7)); // 1 has committed late
+    read(row(3, 7));
+    assertThat(rows.admitted).containsExactly(2L);
+    poisoned.add(2L);
+    end(
+        row(2, 7),
+        new Outcome.Poisoned(Failures.of(new IllegalStateException(), Instant.EPOCH), true));
+
+    assertThat(rows.blocked).containsExactlyInAnyOrder(3L, 4L);
+    assertThat(rows.admitted).containsExactly(2L, 1L);
+    assertThat(line.waitingInKeys).isZero();
+  }
 }

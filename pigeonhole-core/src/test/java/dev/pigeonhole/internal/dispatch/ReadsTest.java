@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 /** Drives the reader's clock by hand against a store that only has numbers. */
@@ -384,5 +385,71 @@ class ReadsTest {
         });
     assertThat(none.nanosUntilNext(now)).isPositive();
     assertThat(store.asked).isEmpty();
+  }
+
+  /** Lets the handler keep what is found, as the dispatcher does, and half of it be done before. */
+  private List<Long> turnWithRoom() {
+    line.occupancy /= 2;
+    reads.roomMade();
+    now += MILLI;
+    List<Long> found = new ArrayList<>();
+    reads.turn(
+        now,
+        rows -> {
+          line.occupancy += rows.size();
+          rows.forEach(row -> found.add(row.seq()));
+          return rows.size();
+        });
+    return found;
+  }
+
+  @Test
+  void freshRowsWithoutEndDoNotKeepBackThoseThatAreDue() {
+    for (long seq = 1; seq <= 100_000; seq++) {
+      store.rows.add(seq);
+    }
+    turnWithRoom();
+    assertThat(store.askedDue).as("while fresh rows fill the handler").isEmpty();
+    store.due = List.of(Rows.row(200_000));
+    List<Long> found = new ArrayList<>();
+    for (int i = 0; i < 10; i++) {
+      found.addAll(turnWithRoom());
+    }
+
+    assertThat(found).contains(200_000L);
+  }
+
+  @Test
+  void dueRowsWithoutEndDoNotKeepBackFreshOnes() {
+    for (long seq = 1; seq <= 100_000; seq++) {
+      store.rows.add(seq);
+    }
+    turnWithRoom();
+    store.due = LongStream.range(200_000, 200_200).mapToObj(Rows::row).toList();
+    store.untilNext = Optional.of(Duration.ZERO);
+    int dueTurns = 0;
+    int freshTurns = 0;
+    for (int i = 0; i < 400; i++) {
+      List<Long> found = turnWithRoom();
+      dueTurns += found.contains(200_000L) ? 1 : 0;
+      freshTurns += found.stream().anyMatch(seq -> seq < 200_000) ? 1 : 0;
+    }
+
+    assertThat(dueTurns).isGreaterThan(30);
+    assertThat(freshTurns).isGreaterThan(30);
+  }
+
+  @Test
+  void aHandlerThatIsOwedADueReadLetsNobodyAskWithoutEnd() {
+    line.occupancy = line.capacity;
+    turnAfter(0);
+    line.occupancy = 0;
+    reads.roomMade();
+    assertThat(reads.nanosUntilNext(now)).isZero();
+    turnAfter(MILLI);
+    turnAfter(MILLI);
+
+    assertThat(store.askedDue).hasSize(1);
+    assertThat(reads.nanosUntilNext(now)).isPositive();
   }
 }
