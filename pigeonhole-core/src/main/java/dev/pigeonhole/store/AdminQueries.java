@@ -26,7 +26,10 @@ public interface AdminQueries {
    */
   List<HandlerCounts> counts(int most);
 
-  /** Since when the oldest delivery that could run has been ready, for each family. */
+  /**
+   * Since when the oldest delivery that could run has been ready, for each family. What it costs
+   * must not grow with what waits: of those with a place the next in line are enough.
+   */
   List<HandlerLag> lag();
 
   /** Deliveries that the filter means, with their families. */

@@ -316,6 +316,21 @@ abstract class ListContract extends StoreFixture {
   }
 
   @Test
+  void whatHasAPlaceIsReadySinceItCame() {
+    Instant start = clock.now();
+    stored(message("placed").inLane(1).at(1_900_000_000_000_000L).to(a).build());
+    clock.advance(Duration.ofSeconds(5));
+    delivered("fresh", a);
+    stored(message("next").at(1_800_000_000_000_000L).to(b).build());
+    clock.advance(Duration.ofSeconds(2));
+
+    assertThat(store.admin().lag())
+        .containsExactly(
+            new HandlerLag("a", Optional.of(start), Duration.ofSeconds(7)),
+            new HandlerLag("b", Optional.of(start.plusSeconds(5)), Duration.ofSeconds(2)));
+  }
+
+  @Test
   void whatWasDoneIsTold() {
     settle(delivered("m", a), poisoned());
     store.admin().retry(SOURCE, "m", a.family(), "ada", "fixed");

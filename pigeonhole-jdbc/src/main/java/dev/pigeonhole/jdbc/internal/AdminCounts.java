@@ -81,7 +81,7 @@ final class AdminCounts {
         KEYS, params -> {}, row -> new Key(row.getInt(1), row.getString(2), row.getInt(3)));
   }
 
-  static String lanes(Session session) throws SQLException {
+  private static String lanes(Session session) throws SQLException {
     int lanes = session.one(LANES, params -> {}, row -> row.getInt(1)).orElse(1);
     return Lists.numbers(IntStream.range(0, lanes).boxed().toList());
   }
