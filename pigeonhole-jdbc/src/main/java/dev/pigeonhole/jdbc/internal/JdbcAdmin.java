@@ -55,7 +55,7 @@ final class JdbcAdmin implements AdminQueries {
       KeyAdmin keys) {
     this.jdbc = jdbc;
     this.keys = keys;
-    this.counts = new AdminCounts(jdbc);
+    this.counts = new AdminCounts(jdbc, statements);
     this.lag = new AdminLag(jdbc, statements);
     this.lists = new AdminLists(jdbc, families, statements);
     this.messages = new MessageLists(jdbc);

@@ -155,6 +155,35 @@ class AdminCostTest {
     }
   }
 
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void aBoundedCountReadsNoFurtherThanItsBound(TestDatabase empty) throws SQLException {
+    fill(empty);
+    int bound = 1_000;
+
+    assertThat(parts.admin().counts(bound))
+        .extracting(each -> each.handler() + ": " + each.pending() + ", " + each.scheduled())
+        .containsExactlyInAnyOrder(
+            "fresh: 1,000+, 0",
+            "tomorrow: 0, 1,000+",
+            "due: 1,000+, 0",
+            "blocked: 0, 0",
+            "placed: 1,000+, 0",
+            "few: 50, 0");
+    for (String handler : HANDLERS) {
+      long read =
+          jdbc.read(
+              session -> {
+                String lanes = AdminCounts.lanes(session);
+                String text =
+                    AdminCounts.ofFamily(session, family(handler), lanes, session.now(), bound);
+                return read(session, text, params -> {});
+              });
+      System.out.printf("%s, count of %s: read %d%n", database.kind(), handler, read);
+      assertThat(read).as("rows read for %s", handler).isLessThan(4L * bound);
+    }
+  }
+
   private long readForLag(String handler) {
     Statements statements = jdbc.dialect.statements();
     int family = family(handler);
