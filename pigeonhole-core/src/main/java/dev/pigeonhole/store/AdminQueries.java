@@ -1,5 +1,6 @@
 package dev.pigeonhole.store;
 
+import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.admin.AuditEntry;
 import dev.pigeonhole.admin.BlockedKey;
 import dev.pigeonhole.admin.ConflictView;
@@ -32,8 +33,11 @@ public interface AdminQueries {
    */
   List<HandlerLag> lag();
 
-  /** Deliveries that the filter means, with their families. */
+  /** Deliveries that the filter means, with their families; of the last failures no stack. */
   List<Listed<DeliveryView>> deliveries(DeliveryFilter filter, Slice slice);
+
+  /** The same deliveries for somebody who does not look at them. */
+  List<Listed<MessageRef>> named(DeliveryFilter filter, Slice slice);
 
   /** How many there are, counted no further than this. */
   long count(DeliveryFilter filter, int most);
@@ -59,7 +63,7 @@ public interface AdminQueries {
   /** The delivery of this message to the handler family, in whatever state it is. */
   Optional<DeliveryView> find(String source, String id, int family);
 
-  /** Poisoned deliveries, newest first; every handler when the family is null. */
+  /** Poisoned deliveries, newest first and without stacks; of every handler for null. */
   List<DeliveryView> poisoned(@Nullable Integer family, int limit);
 
   /**

@@ -98,13 +98,25 @@ abstract class ListContract extends StoreFixture {
   }
 
   @Test
-  void aListShowsWhatASingleLookShows() {
+  void aListShowsWhatASingleLookShowsExceptForTheStack() {
     oneOfEach();
+    settle(failed(delivered("often", a), a, 12), failedFor(Duration.ofHours(1)));
 
-    for (Listed<DeliveryView> each : store.admin().deliveries(in(), new Slice(null, true, MANY))) {
+    Slice all = new Slice(null, true, MANY);
+    List<Listed<DeliveryView>> listed = store.admin().deliveries(in(), all);
+
+    for (Listed<DeliveryView> each : listed) {
       assertThat(each.place().handler()).isEqualTo(a.family());
-      assertThat(each.view()).isEqualTo(view(each.view().message().id(), a));
+      DeliveryView single = view(each.view().message().id(), a);
+      assertThat(each.view()).isEqualTo(withoutStack(single));
+      single.lastFailure().ifPresent(it -> assertThat(it.stack()).isNotEmpty());
     }
+    assertThat(listed).filteredOn(each -> each.view().lastFailure().isPresent()).hasSize(5);
+    assertThat(store.admin().named(in(), all))
+        .isEqualTo(
+            listed.stream()
+                .map(each -> new Listed<>(each.place(), each.view().message()))
+                .toList());
   }
 
   @Test

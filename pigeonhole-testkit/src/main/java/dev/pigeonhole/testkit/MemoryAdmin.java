@@ -1,5 +1,6 @@
 package dev.pigeonhole.testkit;
 
+import dev.pigeonhole.Failure;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.admin.AuditEntry;
 import dev.pigeonhole.admin.BlockedKey;
@@ -175,8 +176,34 @@ final class MemoryAdmin implements AdminQueries {
                             || tables.handlers.same(row.delivery().cell().handler(), family))
                 .sorted(NEWEST_FIRST)
                 .limit(limit)
-                .map(row -> view(message(row.delivery()), row))
+                .map(row -> withoutStack(view(message(row.delivery()), row)))
                 .toList());
+  }
+
+  /** As lists show it. */
+  static DeliveryView withoutStack(DeliveryView view) {
+    return new DeliveryView(
+        view.message(),
+        view.type(),
+        view.handler(),
+        view.state(),
+        view.failures(),
+        view.crashes(),
+        view.releases(),
+        view.receivedAt(),
+        view.due(),
+        view.ended(),
+        view.lastFailure().map(MemoryAdmin::withoutStack));
+  }
+
+  private static Failure withoutStack(Failure failure) {
+    return new Failure(
+        failure.code(),
+        failure.type(),
+        failure.message(),
+        "",
+        failure.fingerprint(),
+        failure.at());
   }
 
   @Override
@@ -499,6 +526,13 @@ final class MemoryAdmin implements AdminQueries {
   @Override
   public List<Listed<DeliveryView>> deliveries(DeliveryFilter filter, Slice slice) {
     return tables.commit(() -> lists.deliveries(filter, slice));
+  }
+
+  @Override
+  public List<Listed<MessageRef>> named(DeliveryFilter filter, Slice slice) {
+    return deliveries(filter, slice).stream()
+        .map(each -> new Listed<>(each.place(), each.view().message()))
+        .toList();
   }
 
   @Override

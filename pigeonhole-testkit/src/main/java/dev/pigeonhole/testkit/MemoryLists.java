@@ -28,7 +28,9 @@ final class MemoryLists {
   }
 
   List<Listed<DeliveryView>> deliveries(DeliveryFilter filter, Slice slice) {
-    return slice(matching(filter), slice);
+    return slice(matching(filter), slice).stream()
+        .map(each -> new Listed<>(each.place(), MemoryAdmin.withoutStack(each.view())))
+        .toList();
   }
 
   long count(DeliveryFilter filter, int most) {

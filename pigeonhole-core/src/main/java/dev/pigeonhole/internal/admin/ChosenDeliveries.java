@@ -175,9 +175,7 @@ final class ChosenDeliveries implements DeliverySelection {
         new ChangeOfMany.Choice() {
           @Override
           public List<Listed<MessageRef>> next(Slice slice) {
-            return admin.queries().deliveries(filter, slice).stream()
-                .map(each -> new Listed<>(each.place(), each.view().message()))
-                .toList();
+            return admin.queries().named(filter, slice);
           }
 
           @Override

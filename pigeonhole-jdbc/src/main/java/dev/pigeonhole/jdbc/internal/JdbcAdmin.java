@@ -1,5 +1,6 @@
 package dev.pigeonhole.jdbc.internal;
 
+import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.admin.AuditEntry;
 import dev.pigeonhole.admin.BlockedKey;
 import dev.pigeonhole.admin.ConflictView;
@@ -92,6 +93,11 @@ final class JdbcAdmin implements AdminQueries {
   @Override
   public List<Listed<DeliveryView>> deliveries(DeliveryFilter filter, Slice slice) {
     return lists.deliveries(filter, slice);
+  }
+
+  @Override
+  public List<Listed<MessageRef>> named(DeliveryFilter filter, Slice slice) {
+    return lists.named(filter, slice);
   }
 
   @Override
