@@ -90,7 +90,7 @@ public interface AdminQueries {
   /** Remembers a change to many before its first step; answers the one of this name if there is. */
   Operation begin(Operation operation, String actor, String reason);
 
-  /** A change to many, by its name. */
+  /** A change to many, by its name, unless retention has forgotten it. */
   Optional<Operation> operation(String name);
 
   /**

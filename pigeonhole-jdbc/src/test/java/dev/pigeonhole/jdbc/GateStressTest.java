@@ -268,6 +268,11 @@ class GateStressTest {
           }
 
           @Override
+          public Duration keepOperations() {
+            return Duration.ofDays(1);
+          }
+
+          @Override
           public boolean archives() {
             return false;
           }

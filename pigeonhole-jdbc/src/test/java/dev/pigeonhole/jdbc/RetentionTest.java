@@ -69,6 +69,11 @@ class RetentionTest {
     }
 
     @Override
+    public Duration keepOperations() {
+      return Duration.ofDays(1);
+    }
+
+    @Override
     public boolean archives() {
       return true;
     }

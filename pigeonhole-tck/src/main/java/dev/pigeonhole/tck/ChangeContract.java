@@ -415,6 +415,11 @@ abstract class ChangeContract extends StoreFixture {
       }
 
       @Override
+      public Duration keepOperations() {
+        return Duration.ofDays(1);
+      }
+
+      @Override
       public boolean archives() {
         return false;
       }

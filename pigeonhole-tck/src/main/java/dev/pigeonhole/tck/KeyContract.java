@@ -315,6 +315,11 @@ abstract class KeyContract extends StoreFixture {
     }
 
     @Override
+    public Duration keepOperations() {
+      return Duration.ofDays(1);
+    }
+
+    @Override
     public boolean archives() {
       return false;
     }

@@ -328,26 +328,38 @@ final class MemoryAdmin implements AdminQueries {
   @Override
   public Operation begin(Operation operation, String actor, String reason) {
     return tables.commit(
-        () -> tables.operations.computeIfAbsent(operation.name(), any -> operation));
+        () ->
+            tables
+                .operations
+                .computeIfAbsent(
+                    operation.name(), any -> new Tables.OperationRow(operation, null))
+                .operation());
   }
 
   @Override
   public Optional<Operation> operation(String name) {
-    return tables.commit(() -> Optional.ofNullable(tables.operations.get(name)));
+    return tables.commit(
+        () ->
+            Optional.ofNullable(tables.operations.get(name)).map(Tables.OperationRow::operation));
   }
 
   @Override
   public Operation step(Operation known, AdminChange change, List<Place> chosen, boolean last) {
     return tables.commit(
         () -> {
-          Operation operation = tables.operations.get(known.name());
-          if (operation == null || operation.finished() || !operation.at().equals(known.at())) {
-            return operation == null ? known : operation;
+          Tables.OperationRow row = tables.operations.get(known.name());
+          if (row == null) {
+            return known;
+          }
+          Operation operation = row.operation();
+          if (operation.finished() || !operation.at().equals(known.at())) {
+            return operation;
           }
           List<Effect> effects = chosen.stream().map(each -> apply(each, change)).toList();
           Place reached = chosen.isEmpty() ? operation.at() : chosen.get(chosen.size() - 1);
           Operation after = operation.after(reached, effects, last);
-          tables.operations.put(after.name(), after);
+          tables.operations.put(
+              after.name(), new Tables.OperationRow(after, last ? tables.now() : null));
           return after;
         });
   }

@@ -44,7 +44,7 @@ final class Tables {
   final List<AuditRow> audit = new ArrayList<>();
 
   /** Changes to many, by name. */
-  final Map<String, Operation> operations = new HashMap<>();
+  final Map<String, OperationRow> operations = new HashMap<>();
 
   /** Handler family → who paused it, and why. */
   final Map<Integer, Pause> pauses = new LinkedHashMap<>();
@@ -72,6 +72,9 @@ final class Tables {
 
   /** A second copy of a known identity with other content. */
   record ConflictRow(long id, long seq, NewMessage copy, Instant at) {}
+
+  /** A change to many, and when it has finished. */
+  record OperationRow(Operation operation, @Nullable Instant finishedAt) {}
 
   /** What an operator did. */
   record AuditRow(

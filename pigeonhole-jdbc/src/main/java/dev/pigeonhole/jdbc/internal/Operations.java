@@ -62,7 +62,9 @@ final class Operations {
               "(?, ?, 0, 0, 0, 0, '', ?, ?, {now})",
               List.of(operation),
               (params, each) -> params.add(each.name()).add(each.what()).add(actor).add(reason));
-          return read(session, READ, operation.name()).orElseThrow();
+          // One that retention deletes in between is begun again.
+          return read(session, READ, operation.name())
+              .orElseThrow(() -> new SQLException("The operation was just forgotten", "40001"));
         });
   }
 
