@@ -308,19 +308,16 @@ final class JdbcPruning {
     }
     if (judgement.poisoned > 0) {
       Audit.addForgotten(session, seqs);
-      record Head(KeyGates.Key key, int keyId) {}
-      List<Head> heads =
-          statements.guarded(
-              session,
-              session.sql(LOCK_HEADS).replace(":seqs", Lists.numbers(seqs)),
-              params -> {},
-              row -> new Head(new KeyGates.Key(row.getInt(1), row.getLong(2)), row.getInt(3)));
+      Map<KeyGates.Key, Integer> freed = new HashMap<>();
+      statements.guarded(
+          session,
+          session.sql(LOCK_HEADS).replace(":seqs", Lists.numbers(seqs)),
+          params -> {},
+          row -> freed.put(new KeyGates.Key(row.getInt(1), row.getLong(2)), row.getInt(3)));
       if (change(session, FORGET_POISON, seqs) != judgement.poisoned) {
         throw new SQLException("An operator has changed what was about to go", "40001");
       }
-      for (Head each : heads) {
-        gates.letGo(session, each.key(), each.keyId());
-      }
+      gates.letGo(session, freed);
     }
     forget(session, seqs);
   }

@@ -126,7 +126,7 @@ class KeyGatesTest {
   }
 
   private boolean release() {
-    return jdbc.transaction(session -> gates.release(session, key, handler.keyId()));
+    return jdbc.transaction(session -> gates.release(session, List.of(key), handler.keyId()));
   }
 
   private boolean step() {
