@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What operators see and change; {@code InboxAdmin} is the face of it. A family stands for all that
  * were declared one with it, see {@link Maintenance#register}; where a message stands in several of
- * them, the one that was asked for comes first.
+ * them, the one that was asked for comes first. Only a {@link DeliveryFilter} means exactly the
+ * families that it names.
  */
 public interface AdminQueries {
 
@@ -32,6 +33,9 @@ public interface AdminQueries {
    * must not grow with what waits: of those with a place the next in line are enough.
    */
   List<HandlerLag> lag();
+
+  /** The families that count as this one, itself included. */
+  Set<Integer> kin(int family);
 
   /** Deliveries that the filter means, with their families; of the last failures no stack. */
   List<Listed<DeliveryView>> deliveries(DeliveryFilter filter, Slice slice);

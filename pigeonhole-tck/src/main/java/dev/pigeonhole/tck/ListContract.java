@@ -143,12 +143,23 @@ abstract class ListContract extends StoreFixture {
   }
 
   @Test
-  void aFamilyStandsForAllThatCountAsIt() {
+  void aFilterMeansTheFamiliesThatItNamesAndWhoCountsAsThemIsTold() {
+    HandlerId other = handler("other");
     delivered("of-a", a);
     delivered("of-b", b);
+    delivered("of-other", other);
+    assertThat(store.admin().kin(a.family())).containsExactly(a.family());
     family("a", "b"); // had numbers of their own before
 
-    assertThat(found(of(Set.of(a.family()), null, null, null))).containsExactly("of-a", "of-b");
+    for (HandlerId each : List.of(a, b)) {
+      assertThat(store.admin().kin(each.family()))
+          .containsExactlyInAnyOrder(a.family(), b.family());
+      assertThat(found(of(Set.of(each.family()), null, null, null)))
+          .containsExactly("of-" + each.key());
+      assertThat(found(of(store.admin().kin(each.family()), null, null, null)))
+          .containsExactly("of-a", "of-b");
+    }
+    assertThat(store.admin().kin(other.family())).containsExactly(other.family());
   }
 
   @Test

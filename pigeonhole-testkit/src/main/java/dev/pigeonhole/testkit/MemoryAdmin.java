@@ -536,6 +536,11 @@ final class MemoryAdmin implements AdminQueries {
   }
 
   @Override
+  public Set<Integer> kin(int family) {
+    return tables.commit(() -> Set.copyOf(tables.handlers.kin(family)));
+  }
+
+  @Override
   public List<Listed<DeliveryView>> deliveries(DeliveryFilter filter, Slice slice) {
     return tables.commit(() -> lists.deliveries(filter, slice));
   }

@@ -65,8 +65,7 @@ final class MemoryLists {
     Set<Integer> handlers = filter.handlers();
     String fingerprint = filter.fingerprint();
     return filter.states().contains(view.state())
-        && (handlers == null
-            || handlers.stream().anyMatch(each -> tables.handlers.same(each, family)))
+        && (handlers == null || handlers.contains(family))
         && (fingerprint == null || failedLike(row, family, view, fingerprint));
   }
 

@@ -91,7 +91,7 @@ final class ChosenDeliveries implements DeliverySelection {
   }
 
   private DeliveryFilter filter(@Nullable DeliveryState seen, Standings standings) {
-    Set<Integer> asked = family == null ? null : Set.of(family);
+    Set<Integer> asked = family == null ? null : admin.queries().kin(family);
     return new DeliveryFilter(
         Standings.rows(seen),
         standings.families(seen, asked),

@@ -12,13 +12,10 @@ import dev.pigeonhole.store.Slice;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -60,18 +57,6 @@ final class AdminLists {
     this.jdbc = jdbc;
     this.families = families;
     this.statements = statements;
-  }
-
-  private DeliveryQuery query(Session session, DeliveryFilter filter) throws SQLException {
-    return new DeliveryQuery(session, statements, filter, kin(filter.handlers()));
-  }
-
-  private @Nullable Collection<Integer> kin(@Nullable Set<Integer> handlers) {
-    return handlers == null
-        ? null
-        : handlers.stream()
-            .flatMap(each -> families.kin(each).stream())
-            .collect(Collectors.toSet());
   }
 
   List<Listed<DeliveryView>> deliveries(DeliveryFilter filter, Slice slice) {
@@ -117,7 +102,7 @@ final class AdminLists {
 
   private List<Listed<DeliveryView>> rows(Session session, DeliveryFilter filter, Slice slice)
       throws SQLException {
-    DeliveryQuery query = query(session, filter);
+    DeliveryQuery query = new DeliveryQuery(session, statements, filter);
     if (query.nobody()) {
       return List.of();
     }
@@ -167,7 +152,7 @@ final class AdminLists {
   long count(DeliveryFilter filter, int most) {
     return jdbc.read(
         session -> {
-          DeliveryQuery query = query(session, filter);
+          DeliveryQuery query = new DeliveryQuery(session, statements, filter);
           return query.nobody() ? 0L : query.count(most);
         });
   }
@@ -175,7 +160,7 @@ final class AdminLists {
   List<PoisonSample> failures(DeliveryFilter filter, int most) {
     return jdbc.read(
         session -> {
-          DeliveryQuery query = query(session, filter);
+          DeliveryQuery query = new DeliveryQuery(session, statements, filter);
           if (query.nobody()) {
             return List.of();
           }

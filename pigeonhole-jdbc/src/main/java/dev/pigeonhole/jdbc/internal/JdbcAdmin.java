@@ -35,6 +35,7 @@ import org.jspecify.annotations.Nullable;
 final class JdbcAdmin implements AdminQueries {
 
   private final Jdbc jdbc;
+  private final Families families;
   private final KeyAdmin keys;
   private final AdminCounts counts;
   private final AdminLag lag;
@@ -55,6 +56,7 @@ final class JdbcAdmin implements AdminQueries {
       KeyGates gates,
       KeyAdmin keys) {
     this.jdbc = jdbc;
+    this.families = families;
     this.keys = keys;
     this.counts = new AdminCounts(jdbc, statements);
     this.lag = new AdminLag(jdbc, statements);
@@ -88,6 +90,11 @@ final class JdbcAdmin implements AdminQueries {
   @Override
   public List<HandlerLag> lag() {
     return lag.lag();
+  }
+
+  @Override
+  public Set<Integer> kin(int family) {
+    return Set.copyOf(families.kin(family));
   }
 
   @Override

@@ -245,7 +245,7 @@ class AdminCostTest {
     return jdbc.read(
         session -> {
           DeliveryQuery.Page page =
-              new DeliveryQuery(session, statements, filter, filter.handlers()).page(slice);
+              new DeliveryQuery(session, statements, filter).page(slice);
           return read(session, page.text(), page.bind());
         });
   }
