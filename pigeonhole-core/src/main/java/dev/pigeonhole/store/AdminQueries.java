@@ -86,7 +86,8 @@ public interface AdminQueries {
 
   /**
    * Delivers one message to a handler: it has never had it, or has completed it. The version of the
-   * delivery is higher than any it can have had before.
+   * delivery is higher than any it can have had before. Content that was edited for the handler, or
+   * for a family that counts as it, goes with it: its own if there are several, or the newest.
    */
   AdminChange.Effect replay(
       String source, String id, HandlerId handler, String actor, String reason);

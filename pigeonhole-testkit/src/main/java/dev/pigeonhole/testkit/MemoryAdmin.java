@@ -320,6 +320,7 @@ final class MemoryAdmin implements AdminQueries {
             0,
             true);
     message.families().add(handler.family());
+    message.bringEdit(handler.family(), tables.handlers.kin(handler.family()));
     tables.open(cell).put(OpenRow.due(delivery, tables.now()));
     audit(change, message, handler.key());
     return Effect.CHANGED;
