@@ -21,8 +21,9 @@ public interface BulkChange {
 
   /**
    * A name for the change, chosen by whoever asks for it. Running it again under the same name goes
-   * on where it ended, or, if it was finished, only tells what came of it. Default: a random one,
-   * which {@link ChangeResult#operation} tells.
+   * on where it ended, or, if it was finished, only tells what came of it. An inbox with retention
+   * forgets it 90 days after it has finished; then the name is free for another change. Default: a
+   * random one, which {@link ChangeResult#operation} tells.
    */
   BulkChange operation(String name);
 

@@ -15,7 +15,8 @@ import java.util.Optional;
  * @param releases attempts cut by a shutdown
  * @param due when the next attempt may start, for a scheduled one
  * @param ended when it was completed or poisoned
- * @param lastFailure the newest failure
+ * @param lastFailure the newest failure; in a list without its stack, which {@link InboxAdmin#find}
+ *     and {@link InboxAdmin#message} show
  */
 public record DeliveryView(
     MessageRef message,

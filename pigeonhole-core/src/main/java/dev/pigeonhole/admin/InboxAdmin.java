@@ -110,7 +110,7 @@ public interface InboxAdmin {
    */
   boolean replay(String source, String id, String handler, String reason);
 
-  /** What came of a change to many, by its name. */
+  /** What came of a change to many, by its name; see {@link BulkChange#operation}. */
   Optional<ChangeResult> operation(String name);
 
   /** Second copies of known messages that were kept because their content differs, newest first. */

@@ -1,5 +1,6 @@
 package dev.pigeonhole.store;
 
+import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.admin.AuditEntry;
 import dev.pigeonhole.admin.BlockedKey;
 import dev.pigeonhole.admin.ConflictView;
@@ -16,7 +17,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What operators see and change; {@code InboxAdmin} is the face of it. A family stands for all that
  * were declared one with it, see {@link Maintenance#register}; where a message stands in several of
- * them, the one that was asked for comes first.
+ * them, the one that was asked for comes first. Only a {@link DeliveryFilter} means exactly the
+ * families that it names.
  */
 public interface AdminQueries {
 
@@ -32,11 +34,20 @@ public interface AdminQueries {
    */
   List<TypeCount> countsByType(int most);
 
-  /** Since when the oldest delivery that could run has been ready, for each family. */
+  /**
+   * Since when the oldest delivery that could run has been ready, for each family. What it costs
+   * must not grow with what waits: of those with a place the next in line are enough.
+   */
   List<HandlerLag> lag();
 
-  /** Deliveries that the filter means, with their families. */
+  /** The families that count as this one, itself included. */
+  Set<Integer> kin(int family);
+
+  /** Deliveries that the filter means, with their families; of the last failures no stack. */
   List<Listed<DeliveryView>> deliveries(DeliveryFilter filter, Slice slice);
+
+  /** The same deliveries for somebody who does not look at them. */
+  List<Listed<MessageRef>> named(DeliveryFilter filter, Slice slice);
 
   /** How many there are, counted no further than this. */
   long count(DeliveryFilter filter, int most);
@@ -62,7 +73,7 @@ public interface AdminQueries {
   /** The delivery of this message to the handler family, in whatever state it is. */
   Optional<DeliveryView> find(String source, String id, int family);
 
-  /** Poisoned deliveries, newest first; every handler when the family is null. */
+  /** Poisoned deliveries, newest first and without stacks; of every handler for null. */
   List<DeliveryView> poisoned(@Nullable Integer family, int limit);
 
   /**
@@ -81,7 +92,8 @@ public interface AdminQueries {
 
   /**
    * Delivers one message to a handler: it has never had it, or has completed it. The version of the
-   * delivery is higher than any it can have had before.
+   * delivery is higher than any it can have had before. Content that was edited for the handler, or
+   * for a family that counts as it, goes with it: its own if there are several, or the newest.
    */
   AdminChange.Effect replay(
       String source, String id, HandlerId handler, String actor, String reason);
@@ -89,7 +101,7 @@ public interface AdminQueries {
   /** Remembers a change to many before its first step; answers the one of this name if there is. */
   Operation begin(Operation operation, String actor, String reason);
 
-  /** A change to many, by its name. */
+  /** A change to many, by its name, unless retention has forgotten it. */
   Optional<Operation> operation(String name);
 
   /**

@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
  * Which deliveries an operator means. What is null does not matter.
  *
  * @param states those that a store can tell apart: neither held nor paused
- * @param handlers families, all that count as one included
+ * @param handlers exactly these families: of those that count as one, some may be held and others
+ *     not, see {@link AdminQueries#kin}
  * @param receivedFrom inclusive
  * @param receivedBefore exclusive
  */

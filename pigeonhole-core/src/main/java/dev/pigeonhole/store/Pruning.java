@@ -50,6 +50,12 @@ public interface Pruning {
   /** What becomes of a message that nobody works on; asked anew in every round. */
   Fate judge(Finished message);
 
+  /**
+   * How long a change to many is remembered after it has finished; see {@link
+   * AdminQueries#operation}. The store looks for older ones whenever a walk begins.
+   */
+  Duration keepOperations();
+
   /** Whether {@link #archive} wants to see what is deleted. */
   boolean archives();
 

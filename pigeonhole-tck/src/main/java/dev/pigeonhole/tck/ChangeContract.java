@@ -161,12 +161,16 @@ abstract class ChangeContract extends StoreFixture {
   }
 
   private boolean edit(String id, String content) {
+    return edit(id, a, content);
+  }
+
+  private boolean edit(String id, HandlerId handler, String content) {
     byte[] bytes = content.getBytes(StandardCharsets.UTF_8);
     byte[] hash = new byte[16];
     hash[0] = (byte) content.length();
     return store
         .admin()
-        .edit(SOURCE, id, a.family(), new EditedContent(bytes, hash), "ada", "it was broken");
+        .edit(SOURCE, id, handler.family(), new EditedContent(bytes, hash), "ada", "it was broken");
   }
 
   @Test
@@ -195,6 +199,46 @@ abstract class ChangeContract extends StoreFixture {
     assertThat(edit("m", "mended again")).isTrue();
     assertThat(text(load(seq).as(a.family()))).isEqualTo("mended again");
     assertThat(view("m", b).state()).isEqualTo(DeliveryState.POISONED);
+  }
+
+  @Test
+  void editedContentFollowsAReplayToTheHandlersOtherName() {
+    long seq = stored(message("m").content("broken").to(a).build());
+    settle(ready(a, seq), poisoned());
+    edit("m", "mended");
+    settle(ready(a, seq), completed());
+    List<HandlerId> both = family("b", "a"); // had numbers of their own before
+
+    assertThat(replay("m", both.get(0))).isEqualTo(Effect.CHANGED);
+
+    assertThat(text(load(seq).as(b.family()))).isEqualTo("mended");
+    assertThat(text(load(seq))).isEqualTo("broken");
+    MessageDetail.Delivery shown =
+        store.admin().message(SOURCE, "m").orElseThrow().deliveries().get(0);
+    assertThat(shown.view().handler()).isEqualTo("b");
+    assertThat(shown.edit().orElseThrow().by()).isEqualTo("ada");
+    settle(ready(b, seq), completed());
+    assertThat(replay("m", both.get(0))).isEqualTo(Effect.CHANGED);
+    assertThat(text(load(seq).as(b.family()))).as("once more").isEqualTo("mended");
+  }
+
+  @Test
+  void whatWasEditedUnderTheNameThatIsAskedForComesFirst() {
+    long seq = stored(message("m").content("broken").to(a, b).build());
+    for (HandlerId each : List.of(b, a)) {
+      settle(ready(each, seq), poisoned());
+      edit("m", each, "for " + each.key());
+      settle(ready(each, seq), completed());
+      clock.advance(Duration.ofSeconds(1));
+    }
+    HandlerId third = handler("third");
+    List<HandlerId> all = family("b", "a", "third");
+
+    assertThat(replay("m", all.get(0))).isEqualTo(Effect.CHANGED);
+    assertThat(text(load(seq).as(b.family()))).isEqualTo("for b");
+    settle(ready(b, seq), completed());
+    assertThat(replay("m", all.get(2))).isEqualTo(Effect.CHANGED);
+    assertThat(text(load(seq).as(third.family()))).as("the newest").isEqualTo("for a");
   }
 
   private static @Nullable String text(StoredMessage message) {

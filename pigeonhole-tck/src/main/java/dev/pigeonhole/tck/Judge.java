@@ -37,6 +37,11 @@ public class Judge implements Pruning {
   }
 
   @Override
+  public Duration keepOperations() {
+    return Duration.ofDays(1);
+  }
+
+  @Override
   public boolean archives() {
     return archive != null;
   }

@@ -98,13 +98,25 @@ abstract class ListContract extends StoreFixture {
   }
 
   @Test
-  void aListShowsWhatASingleLookShows() {
+  void aListShowsWhatASingleLookShowsExceptForTheStack() {
     oneOfEach();
+    settle(failed(delivered("often", a), a, 12), failedFor(Duration.ofHours(1)));
 
-    for (Listed<DeliveryView> each : store.admin().deliveries(in(), new Slice(null, true, MANY))) {
+    Slice all = new Slice(null, true, MANY);
+    List<Listed<DeliveryView>> listed = store.admin().deliveries(in(), all);
+
+    for (Listed<DeliveryView> each : listed) {
       assertThat(each.place().handler()).isEqualTo(a.family());
-      assertThat(each.view()).isEqualTo(view(each.view().message().id(), a));
+      DeliveryView single = view(each.view().message().id(), a);
+      assertThat(each.view()).isEqualTo(withoutStack(single));
+      single.lastFailure().ifPresent(it -> assertThat(it.stack()).isNotEmpty());
     }
+    assertThat(listed).filteredOn(each -> each.view().lastFailure().isPresent()).hasSize(5);
+    assertThat(store.admin().named(in(), all))
+        .isEqualTo(
+            listed.stream()
+                .map(each -> new Listed<>(each.place(), each.view().message()))
+                .toList());
   }
 
   @Test
@@ -131,12 +143,23 @@ abstract class ListContract extends StoreFixture {
   }
 
   @Test
-  void aFamilyStandsForAllThatCountAsIt() {
+  void aFilterMeansTheFamiliesThatItNamesAndWhoCountsAsThemIsTold() {
+    HandlerId other = handler("other");
     delivered("of-a", a);
     delivered("of-b", b);
+    delivered("of-other", other);
+    assertThat(store.admin().kin(a.family())).containsExactly(a.family());
     family("a", "b"); // had numbers of their own before
 
-    assertThat(found(of(Set.of(a.family()), null, null, null))).containsExactly("of-a", "of-b");
+    for (HandlerId each : List.of(a, b)) {
+      assertThat(store.admin().kin(each.family()))
+          .containsExactlyInAnyOrder(a.family(), b.family());
+      assertThat(found(of(Set.of(each.family()), null, null, null)))
+          .containsExactly("of-" + each.key());
+      assertThat(found(of(store.admin().kin(each.family()), null, null, null)))
+          .containsExactly("of-a", "of-b");
+    }
+    assertThat(store.admin().kin(other.family())).containsExactly(other.family());
   }
 
   @Test
@@ -313,6 +336,21 @@ abstract class ListContract extends StoreFixture {
         .containsExactly(
             new HandlerLag("a", Optional.of(start.plusSeconds(10)), Duration.ofSeconds(17)),
             new HandlerLag("b", Optional.of(start.plusSeconds(25)), Duration.ofSeconds(2)));
+  }
+
+  @Test
+  void whatHasAPlaceIsReadySinceItCame() {
+    Instant start = clock.now();
+    stored(message("placed").inLane(1).at(1_900_000_000_000_000L).to(a).build());
+    clock.advance(Duration.ofSeconds(5));
+    delivered("fresh", a);
+    stored(message("next").at(1_800_000_000_000_000L).to(b).build());
+    clock.advance(Duration.ofSeconds(2));
+
+    assertThat(store.admin().lag())
+        .containsExactly(
+            new HandlerLag("a", Optional.of(start), Duration.ofSeconds(7)),
+            new HandlerLag("b", Optional.of(start.plusSeconds(5)), Duration.ofSeconds(2)));
   }
 
   @Test

@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.store.AcceptResult;
+import dev.pigeonhole.store.AdminChange;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.Operation;
 import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.StoredMessage;
 import java.time.Duration;
@@ -37,6 +39,7 @@ abstract class PruneContract extends StoreFixture {
     final List<StoredMessage> archived;
     Duration youngest = Duration.ZERO;
     Duration betweenRounds = Duration.ZERO;
+    Duration keepOperations = Duration.ofDays(1);
 
     Recorder(Fate verdict) {
       this(verdict, new ArrayList<>());
@@ -61,6 +64,11 @@ abstract class PruneContract extends StoreFixture {
     public Fate judge(Finished message) {
       seen.add(message);
       return super.judge(message);
+    }
+
+    @Override
+    public Duration keepOperations() {
+      return keepOperations;
     }
   }
 
@@ -253,6 +261,31 @@ abstract class PruneContract extends StoreFixture {
     assertThat(store.maintenance().prune(judge, 2)).isEqualTo(new Pruning.Step(1, 0, true));
     assertThat(store.maintenance().prune(judge, 2)).isEqualTo(new Pruning.Step(1, 0, false));
     assertThat(store.admin().messages()).isEqualTo(3);
+  }
+
+  @Test
+  void aChangeToManyIsRememberedForAWhileAfterItHasFinished() {
+    AdminChange retry = new AdminChange(AdminChange.Action.RETRY, null, "ada", "because");
+    store.admin().step(begin("finished"), retry, List.of(), true);
+    begin("cut");
+    Recorder judge = new Recorder(Pruning.Fate.KEEP);
+    judge.keepOperations = Duration.ofDays(90);
+    clock.advance(Duration.ofDays(90).minusSeconds(1));
+
+    prune(judge);
+    assertThat(begin("finished").finished()).isTrue();
+
+    store.admin().step(begin("younger"), retry, List.of(), true);
+    clock.advance(Duration.ofSeconds(1));
+    prune(judge);
+    assertThat(store.admin().operation("finished")).isEmpty();
+    assertThat(store.admin().operation("cut")).isPresent(); // somebody may still go on with it
+    assertThat(store.admin().operation("younger")).isPresent();
+    assertThat(begin("finished").finished()).as("its name is free").isFalse();
+  }
+
+  private Operation begin(String name) {
+    return store.admin().begin(Operation.begun(name, "what"), "ada", "because");
   }
 
   @Test

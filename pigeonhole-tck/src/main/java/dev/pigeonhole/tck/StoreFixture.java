@@ -163,6 +163,26 @@ abstract class StoreFixture {
     return store.admin().find(SOURCE, id, handler.family()).orElseThrow();
   }
 
+  /** The same delivery as lists show it. */
+  static DeliveryView withoutStack(DeliveryView view) {
+    return new DeliveryView(
+        view.message(),
+        view.type(),
+        view.handler(),
+        view.state(),
+        view.failures(),
+        view.crashes(),
+        view.releases(),
+        view.receivedAt(),
+        view.due(),
+        view.ended(),
+        view.lastFailure()
+            .map(
+                it ->
+                    new Failure(
+                        it.code(), it.type(), it.message(), "", it.fingerprint(), it.at())));
+  }
+
   // Settling
 
   /** Settles what nobody else may have settled. */

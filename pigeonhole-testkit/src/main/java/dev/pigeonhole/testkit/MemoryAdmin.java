@@ -1,5 +1,6 @@
 package dev.pigeonhole.testkit;
 
+import dev.pigeonhole.Failure;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.admin.AuditEntry;
 import dev.pigeonhole.admin.BlockedKey;
@@ -209,8 +210,34 @@ final class MemoryAdmin implements AdminQueries {
                             || tables.handlers.same(row.delivery().cell().handler(), family))
                 .sorted(NEWEST_FIRST)
                 .limit(limit)
-                .map(row -> view(message(row.delivery()), row))
+                .map(row -> withoutStack(view(message(row.delivery()), row)))
                 .toList());
+  }
+
+  /** As lists show it. */
+  static DeliveryView withoutStack(DeliveryView view) {
+    return new DeliveryView(
+        view.message(),
+        view.type(),
+        view.handler(),
+        view.state(),
+        view.failures(),
+        view.crashes(),
+        view.releases(),
+        view.receivedAt(),
+        view.due(),
+        view.ended(),
+        view.lastFailure().map(MemoryAdmin::withoutStack));
+  }
+
+  private static Failure withoutStack(Failure failure) {
+    return new Failure(
+        failure.code(),
+        failure.type(),
+        failure.message(),
+        "",
+        failure.fingerprint(),
+        failure.at());
   }
 
   @Override
@@ -325,6 +352,7 @@ final class MemoryAdmin implements AdminQueries {
         new Delivery(
             cell, message.seq(), message.nextLife(), keyId, 0, 0, 0, message.keyHash(), 0, true);
     message.families().add(handler.family());
+    message.bringEdit(handler.family(), tables.handlers.kin(handler.family()));
     tables.open(cell).put(OpenRow.due(delivery, tables.now()));
     audit(change, "%s for handler '%s'".formatted(message.ref(), handler.key()));
     return Effect.CHANGED;
@@ -333,26 +361,38 @@ final class MemoryAdmin implements AdminQueries {
   @Override
   public Operation begin(Operation operation, String actor, String reason) {
     return tables.commit(
-        () -> tables.operations.computeIfAbsent(operation.name(), any -> operation));
+        () ->
+            tables
+                .operations
+                .computeIfAbsent(
+                    operation.name(), any -> new Tables.OperationRow(operation, null))
+                .operation());
   }
 
   @Override
   public Optional<Operation> operation(String name) {
-    return tables.commit(() -> Optional.ofNullable(tables.operations.get(name)));
+    return tables.commit(
+        () ->
+            Optional.ofNullable(tables.operations.get(name)).map(Tables.OperationRow::operation));
   }
 
   @Override
   public Operation step(Operation known, AdminChange change, List<Place> chosen, boolean last) {
     return tables.commit(
         () -> {
-          Operation operation = tables.operations.get(known.name());
-          if (operation == null || operation.finished() || !operation.at().equals(known.at())) {
-            return operation == null ? known : operation;
+          Tables.OperationRow row = tables.operations.get(known.name());
+          if (row == null) {
+            return known;
+          }
+          Operation operation = row.operation();
+          if (operation.finished() || !operation.at().equals(known.at())) {
+            return operation;
           }
           List<Effect> effects = chosen.stream().map(each -> apply(each, change)).toList();
           Place reached = chosen.isEmpty() ? operation.at() : chosen.get(chosen.size() - 1);
           Operation after = operation.after(reached, effects, last);
-          tables.operations.put(after.name(), after);
+          tables.operations.put(
+              after.name(), new Tables.OperationRow(after, last ? tables.now() : null));
           return after;
         });
   }
@@ -570,8 +610,20 @@ final class MemoryAdmin implements AdminQueries {
   }
 
   @Override
+  public Set<Integer> kin(int family) {
+    return tables.commit(() -> Set.copyOf(tables.handlers.kin(family)));
+  }
+
+  @Override
   public List<Listed<DeliveryView>> deliveries(DeliveryFilter filter, Slice slice) {
     return tables.commit(() -> lists.deliveries(filter, slice));
+  }
+
+  @Override
+  public List<Listed<MessageRef>> named(DeliveryFilter filter, Slice slice) {
+    return deliveries(filter, slice).stream()
+        .map(each -> new Listed<>(each.place(), each.view().message()))
+        .toList();
   }
 
   @Override

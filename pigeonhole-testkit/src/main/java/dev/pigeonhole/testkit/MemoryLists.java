@@ -28,7 +28,9 @@ final class MemoryLists {
   }
 
   List<Listed<DeliveryView>> deliveries(DeliveryFilter filter, Slice slice) {
-    return slice(matching(filter), slice);
+    return slice(matching(filter), slice).stream()
+        .map(each -> new Listed<>(each.place(), MemoryAdmin.withoutStack(each.view())))
+        .toList();
   }
 
   long count(DeliveryFilter filter, int most) {
@@ -63,8 +65,7 @@ final class MemoryLists {
     Set<Integer> handlers = filter.handlers();
     String fingerprint = filter.fingerprint();
     return filter.states().contains(view.state())
-        && (handlers == null
-            || handlers.stream().anyMatch(each -> tables.handlers.same(each, family)))
+        && (handlers == null || handlers.contains(family))
         && (fingerprint == null || failedLike(row, family, view, fingerprint));
   }
 

@@ -52,6 +52,9 @@ final class MemoryPruning {
       pruning.archive(deleted.stream().map(MessageRow::stored).toList());
     }
     CrashPoints.reach("prune.before-commit");
+    if (prunedTo == 0) {
+      forgetOperations(now.minus(pruning.keepOperations()));
+    }
     dropped.forEach(MessageRow::dropContent);
     deleted.forEach(this::delete);
     boolean young = old.isEmpty() && next.stream().anyMatch(row -> !row.receivedAt().isAfter(now));
@@ -59,6 +62,17 @@ final class MemoryPruning {
     prunedTo = more ? next.get(next.size() - 1).seq() : 0;
     prunedAt = now;
     return new Pruning.Step(deleted.size(), dropped.size(), more);
+  }
+
+  private void forgetOperations(Instant finishedBy) {
+    tables
+        .operations
+        .values()
+        .removeIf(
+            row -> {
+              Instant finished = row.finishedAt();
+              return finished != null && !finished.isAfter(finishedBy);
+            });
   }
 
   private boolean open(MessageRow row) {

@@ -7,6 +7,8 @@ import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.StoredMessage;
 import java.time.Instant;
 import java.util.Arrays;
+import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.Map;
@@ -100,6 +102,28 @@ final class MessageRow {
 
   @Nullable Edit edit(int handler) {
     return edits.get(handler);
+  }
+
+  /** Gives one of these handlers what was edited for another of them, unless it has its own. */
+  void bringEdit(int handler, Collection<Integer> kin) {
+    if (edits.containsKey(handler)) {
+      return;
+    }
+    kin.stream()
+        .filter(edits::containsKey)
+        .max(Comparator.comparing(each -> editedAt(each)))
+        .ifPresent(
+            newest -> {
+              Edit edit = edits.remove(newest);
+              if (edit != null) {
+                edits.put(handler, edit);
+              }
+            });
+  }
+
+  private Instant editedAt(int handler) {
+    Edit edit = edits.get(handler);
+    return edit == null ? Instant.MIN : edit.at();
   }
 
   StoredMessage stored() {

@@ -44,7 +44,7 @@ final class Tables {
   final List<AuditRow> audit = new ArrayList<>();
 
   /** Changes to many, by name. */
-  final Map<String, Operation> operations = new HashMap<>();
+  final Map<String, OperationRow> operations = new HashMap<>();
 
   /** Handler family → who paused it, and why. */
   final Map<Integer, Pause> pauses = new LinkedHashMap<>();
@@ -77,6 +77,9 @@ final class Tables {
       return new ConflictRow(id, seq, copy, at, newId);
     }
   }
+
+  /** A change to many, and when it has finished. */
+  record OperationRow(Operation operation, @Nullable Instant finishedAt) {}
 
   /** What an operator did. */
   record AuditRow(Instant at, String action, String subject, String actor, String reason) {}

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.RetryPolicy;
@@ -19,6 +20,7 @@ import dev.pigeonhole.admin.ChangePreview;
 import dev.pigeonhole.admin.ChangeResult;
 import dev.pigeonhole.admin.Content;
 import dev.pigeonhole.admin.Count;
+import dev.pigeonhole.admin.DeliverySelection;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.FailureGroup;
@@ -297,6 +299,69 @@ class OperatorBehaviourTest {
     } finally {
       next.close();
     }
+  }
+
+  private TestInbox knowing(HandlerKey key) {
+    store.clock(clock);
+    Channel channel =
+        Channel.named("c").on(String.class).named("text").handle(key, text -> {}).build();
+    return TestInbox.on(store, clock, channel);
+  }
+
+  /** Two keys with a delivery each, before somebody declares them one; answers who does. */
+  private InboxAdmin joined(Instant notBefore) {
+    for (String key : List.of("old", "new")) {
+      Message message = Message.of("to-" + key, "x").notBefore(notBefore);
+      knowing(HandlerKey.of(key)).receive("c", message);
+    }
+    return admin(knowing(HandlerKey.of("new").formerly("old")));
+  }
+
+  private static List<String> ids(DeliverySelection selection) {
+    List<DeliveryView> shown = selection.first(10).items();
+    assertThat(selection.count()).isEqualTo(Count.of(shown.size()));
+    return shown.stream().map(each -> each.message().id()).sorted().toList();
+  }
+
+  @Test
+  void ofKeysThatBecameOneEachIsInTheStateThatItIsShownIn() {
+    InboxAdmin admin = joined(clock.now().plusSeconds(60));
+    TestInbox node = knowing(HandlerKey.of("new")); // lives, and knows only one of them
+    node.start();
+    try {
+      for (String asked : List.of("new", "old")) {
+        DeliverySelection both = admin.deliveries().handler(asked);
+        assertThat(ids(both)).containsExactly("to-new", "to-old");
+        assertThat(ids(both.in(DeliveryState.HELD))).containsExactly("to-old");
+        assertThat(ids(both.in(DeliveryState.SCHEDULED))).containsExactly("to-new");
+      }
+      for (DeliveryState state : List.of(DeliveryState.HELD, DeliveryState.SCHEDULED)) {
+        assertThat(admin.deliveries().in(state).first(10).items())
+            .singleElement()
+            .extracting(DeliveryView::state)
+            .isEqualTo(state);
+      }
+    } finally {
+      node.close();
+    }
+  }
+
+  @Test
+  void aPauseOfOneKeyHoldsForThoseThatBecameOneWithItLater() {
+    knowing(HandlerKey.of("old")).inbox().admin().pause("old", "down");
+    InboxAdmin admin = joined(clock.now());
+
+    for (String asked : List.of("new", "old")) {
+      DeliverySelection both = admin.deliveries().handler(asked);
+      assertThat(ids(both.in(DeliveryState.PAUSED))).containsExactly("to-new", "to-old");
+      assertThat(ids(both.in(DeliveryState.PENDING))).isEmpty();
+    }
+    assertThat(admin.find("c", "to-new", "new").orElseThrow().state())
+        .isEqualTo(DeliveryState.PAUSED);
+    assertThat(admin.counts()).extracting(HandlerCounts::paused).containsOnly(Count.of(1));
+    admin.resume("new", "up");
+    assertThat(ids(admin.deliveries().in(DeliveryState.PENDING)))
+        .containsExactly("to-new", "to-old");
   }
 
   @Test

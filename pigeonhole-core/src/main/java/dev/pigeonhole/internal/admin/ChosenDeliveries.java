@@ -91,7 +91,7 @@ final class ChosenDeliveries implements DeliverySelection {
   }
 
   private DeliveryFilter filter(@Nullable DeliveryState seen, Standings standings) {
-    Set<Integer> asked = family == null ? null : Set.of(family);
+    Set<Integer> asked = family == null ? null : admin.queries().kin(family);
     return new DeliveryFilter(
         Standings.rows(seen),
         standings.families(seen, asked),
@@ -175,9 +175,7 @@ final class ChosenDeliveries implements DeliverySelection {
         new ChangeOfMany.Choice() {
           @Override
           public List<Listed<MessageRef>> next(Slice slice) {
-            return admin.queries().deliveries(filter, slice).stream()
-                .map(each -> new Listed<>(each.place(), each.view().message()))
-                .toList();
+            return admin.queries().named(filter, slice);
           }
 
           @Override

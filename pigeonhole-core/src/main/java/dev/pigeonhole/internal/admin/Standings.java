@@ -17,7 +17,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Which handlers are held and which are paused, at one moment. Neither is a column of a delivery:
- * both follow from what is known of its handler.
+ * both follow from what is known of its handler. Of families that count as one each is held or not,
+ * for a node may know one of them alone; but a pause of one holds for all, because a node that
+ * knows them runs them as one handler.
  */
 final class Standings {
   private final Collection<HandlerId> handlers;
@@ -26,7 +28,10 @@ final class Standings {
 
   Standings(InboxStore store) {
     handlers = store.maintenance().handlers();
-    paused = store.admin().pausedFamilies();
+    paused =
+        store.admin().pausedFamilies().stream()
+            .flatMap(each -> store.admin().kin(each).stream())
+            .collect(Collectors.toSet());
     List<NodeRow> living = store.admin().nodes().stream().filter(NodeRow::alive).toList();
     for (HandlerId each : handlers) {
       // Where nobody lives nobody says that a key is unknown.

@@ -39,6 +39,9 @@ public final class Retention implements Pruning {
   public record Times(
       @Nullable Duration receipts, @Nullable Duration payload, @Nullable Duration poisoned) {}
 
+  /** Long enough for whoever repeats a change by its name, or asks what came of it. */
+  private static final Duration OPERATIONS = Duration.ofDays(90);
+
   private static final Duration SHORTEST_PAUSE = Duration.ofSeconds(1);
   private static final Duration LONGEST_PAUSE = Duration.ofHours(1);
 
@@ -98,6 +101,11 @@ public final class Retention implements Pruning {
       return Fate.DELETE;
     }
     return payloadMayGo(message) ? Fate.DROP_CONTENT : Fate.KEEP;
+  }
+
+  @Override
+  public Duration keepOperations() {
+    return OPERATIONS;
   }
 
   private boolean poisonMayGo(Finished message) {

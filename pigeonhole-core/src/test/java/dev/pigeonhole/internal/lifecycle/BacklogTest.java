@@ -3,13 +3,13 @@ package dev.pigeonhole.internal.lifecycle;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.HandlerKey;
+import dev.pigeonhole.OnPoison;
+import dev.pigeonhole.Specs;
 import dev.pigeonhole.internal.dispatch.Events;
 import dev.pigeonhole.internal.prune.Pruner;
 import dev.pigeonhole.internal.prune.Retention;
 import dev.pigeonhole.internal.registry.BoundHandler;
-import dev.pigeonhole.internal.registry.HandlerSpec;
 import dev.pigeonhole.internal.registry.Registry;
-import dev.pigeonhole.internal.registry.TypeSpec;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.Maintenance;
@@ -42,10 +42,10 @@ class BacklogTest {
 
   private static BoundHandler handler(String key, int family) {
     return new BoundHandler(
-        new HandlerSpec(HandlerKey.of(key), received -> {}, null, null, HandlerSpec.Options.NONE),
-        new TypeSpec(
-            String.class, "t", List.of(), null, null, null, null, List.of(), null, List.of()),
-        List.of(new HandlerId(key, family, family)));
+        Specs.plain(HandlerKey.of(key), received -> {}),
+        Specs.type(String.class, "t"),
+        List.of(new HandlerId(key, family, family)),
+        OnPoison.BLOCK_KEY);
   }
 
   private static InboxSettings settings() {

@@ -8,6 +8,7 @@ import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.Operation;
 import dev.pigeonhole.store.Place;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -44,39 +45,55 @@ final class AdminChanges {
         session -> {
           Optional<FoundMessage> message = FoundMessage.of(session, statements, source, id);
           return message.isPresent()
-              ? apply(session, new Place(message.get().seq(), 0), change, true)
+              ? ofMessage(session, message.get().seq(), change, true)
               : Effect.GONE;
         });
   }
 
   Operation step(Operation operation, AdminChange change, List<Place> chosen, boolean last) {
+    boolean messages = change.action() == Action.REPLAY || change.action() == Action.PURGE;
     Operation after =
         operations.step(
             operation,
             chosen,
             last,
-            (session, place, waiting) -> apply(session, place, change, waiting));
+            (session, places) ->
+                messages
+                    ? ofMessages(session, places, change)
+                    : poison.change(session, places, change));
     keys.finishing(after.changed() > operation.changed());
     return after;
   }
 
   /**
-   * Changes one thing.
+   * Others lock messages in another order. Whoever holds none yet may wait for them; behind that
+   * the step ends, and the next one begins with what is in use.
+   */
+  private List<Effect> ofMessages(Session session, List<Place> chosen, AdminChange change)
+      throws SQLException {
+    List<Effect> effects = new ArrayList<>();
+    for (Place each : chosen) {
+      boolean first = effects.isEmpty();
+      Effect effect = ofMessage(session, each.seq(), change, first);
+      if (effect == Effect.IN_USE && !first) {
+        break;
+      }
+      effects.add(effect);
+    }
+    return effects;
+  }
+
+  /**
+   * Replays or purges one message.
    *
    * @param waiting for whoever holds it, or else leave it out
    */
-  private Effect apply(Session session, Place place, AdminChange change, boolean waiting)
+  private Effect ofMessage(Session session, long seq, AdminChange change, boolean waiting)
       throws SQLException {
     HandlerId target = change.target();
-    if (change.action() == Action.REPLAY && target != null) {
-      return replay(session, place.seq(), change, target, waiting);
-    }
-    if (change.action() == Action.PURGE) {
-      return purge(session, place.seq(), change);
-    }
-    return poison.change(session, place.seq(), place.handler(), change)
-        ? Effect.CHANGED
-        : Effect.NOT_POISONED;
+    return target == null
+        ? purge(session, seq, change)
+        : replay(session, seq, change, target, waiting);
   }
 
   private Effect replay(

@@ -3,6 +3,7 @@ package dev.pigeonhole.jdbc.internal;
 import dev.pigeonhole.admin.Count;
 import dev.pigeonhole.admin.HandlerCounts;
 import java.sql.SQLException;
+import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,7 +22,8 @@ final class AdminCounts {
   private static final String KEYS =
       "SELECT key_id, handler_key, family FROM {handler} ORDER BY key_id";
 
-  // Indexes: delivery_pk, later_due, poison_key; each is read no further than the bound.
+  // Indexes: delivery_pk, later_due, poison_key; each is read no further than the bound. The time is
+  // a constant: with a clock that ticks, what is due would be searched for in all that is not.
   private static final String COUNTS =
       """
       SELECT 'pending', key_id, count(*)
@@ -35,12 +37,12 @@ final class AdminCounts {
       UNION ALL
       SELECT 'due', key_id, count(*)
       FROM (SELECT key_id FROM {later}
-            WHERE handler = :family AND lane IN (:lanes) AND place = 0 AND due_at <= {now} LIMIT :most) l
+            WHERE handler = :family AND lane IN (:lanes) AND place = 0 AND due_at <= :now LIMIT :most) l
       GROUP BY key_id
       UNION ALL
       SELECT 'scheduled', key_id, count(*)
       FROM (SELECT key_id FROM {later}
-            WHERE handler = :family AND lane IN (:lanes) AND place = 0 AND due_at > {now} LIMIT :most) s
+            WHERE handler = :family AND lane IN (:lanes) AND place = 0 AND due_at > :now LIMIT :most) s
       GROUP BY key_id
       UNION ALL
       SELECT 'blocked', key_id, count(*)
@@ -68,9 +70,11 @@ final class AdminCounts {
       """;
 
   private final Jdbc jdbc;
+  private final Statements statements;
 
-  AdminCounts(Jdbc jdbc) {
+  AdminCounts(Jdbc jdbc, Statements statements) {
     this.jdbc = jdbc;
+    this.statements = statements;
   }
 
   /** A handler key as it is registered. */
@@ -90,18 +94,14 @@ final class AdminCounts {
     return jdbc.read(
         session -> {
           String lanes = lanes(session);
+          Instant now = session.now();
           List<Key> all = keys(session);
           Map<Integer, Map<String, Count>> found = new HashMap<>();
           for (int family : all.stream().map(Key::family).distinct().toList()) {
-            String text =
-                session
-                    .sql(COUNTS)
-                    .replace(":family", String.valueOf(family))
-                    .replace(":lanes", lanes)
-                    .replace(":most", String.valueOf(most + 1));
-            List<Integer> ofFamily =
+            String text = ofFamily(session, family, lanes, now, most + 1);
+            List<Integer> keyIds =
                 all.stream().filter(key -> key.family() == family).map(Key::keyId).toList();
-            count(session, text, params -> {}, most, ofFamily, found);
+            count(session, text, params -> {}, most, keyIds, found);
           }
           int receipts = Math.max(most, NEWEST_RECEIPTS);
           count(
@@ -117,8 +117,22 @@ final class AdminCounts {
         });
   }
 
+  /**
+   * What one family has open and poisoned, by state and key.
+   *
+   * @param lanes as numbers
+   */
+  static String ofFamily(Session session, int family, String lanes, Instant now, int most) {
+    return session
+        .sql(COUNTS)
+        .replace(":family", String.valueOf(family))
+        .replace(":lanes", lanes)
+        .replace(":most", String.valueOf(most))
+        .replace(":now", session.dialect.literal(now));
+  }
+
   /** Where a bound was reached, it was for all keys together: each may have more. */
-  private static void count(
+  private void count(
       Session session,
       String text,
       Session.Bind bind,
@@ -128,7 +142,11 @@ final class AdminCounts {
       throws SQLException {
     record Row(String state, int keyId, long count) {}
     List<Row> rows =
-        session.query(text, bind, row -> new Row(row.getString(1), row.getInt(2), row.getLong(3)));
+        statements.firstRows(
+            session,
+            text,
+            bind,
+            row -> new Row(row.getString(1), row.getInt(2), row.getLong(3)));
     Map<String, Long> sums =
         rows.stream()
             .collect(Collectors.groupingBy(Row::state, Collectors.summingLong(Row::count)));

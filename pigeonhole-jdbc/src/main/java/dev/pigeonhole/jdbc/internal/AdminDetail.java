@@ -156,7 +156,7 @@ final class AdminDetail {
     DeliveryFilter all =
         new DeliveryFilter(ALL_STATES, null, null, null, source, id, null, null, null);
     List<Listed<DeliveryView>> deliveries =
-        lists.deliveries(all, new Slice(null, true, MOST_HANDLERS));
+        lists.rows(all, new Slice(null, true, MOST_HANDLERS));
     return jdbc.read(
         session -> {
           Map<Long, StoredMessage> messages =
@@ -187,9 +187,10 @@ final class AdminDetail {
       DeliveryView view,
       Map<Integer, List<Failure>> failures,
       Map<Integer, MessageDetail.Edit> edits) {
+    List<Failure> newestFirst = failures.getOrDefault(place.handler(), List.of());
     return new MessageDetail.Delivery(
-        view,
-        failures.getOrDefault(place.handler(), List.of()),
+        AdminLists.withFailure(view, newestFirst.isEmpty() ? null : newestFirst.get(0)),
+        newestFirst,
         Optional.ofNullable(edits.get(place.handler())));
   }
 

@@ -12,12 +12,10 @@ import dev.pigeonhole.store.Slice;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
-import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,7 +27,7 @@ final class AdminLists {
   private static final String POISONED =
       """
       SELECT m.source, m.id, m.received_at, h.handler_key, p.failures, p.crashes, p.releases, p.poisoned_at,
-             p.error_code, p.error_type, p.error_text, p.stack, p.fingerprint, p.failed_at, m.type
+             p.error_code, p.error_type, p.error_text, '', p.fingerprint, p.failed_at, m.type
       FROM {poison} p
       JOIN {message} m ON m.seq = p.seq
       JOIN {handler} h ON h.key_id = p.key_id
@@ -41,6 +39,16 @@ final class AdminLists {
   private static final String POISONED_OF_ALL = POISONED.formatted("");
   private static final String POISONED_OF_ONE = POISONED.formatted("WHERE p.handler IN (:kin)");
 
+  // Index: failure_pk, with ten rows for each delivery at most. Nobody reads a hundred stacks.
+  private static final String NEWEST_FAILURES =
+      """
+      SELECT f.seq, f.handler, f.error_code, f.error_type, f.error_text, '', f.fingerprint, f.failed_at
+      FROM {failure} f
+      WHERE f.seq :seqs
+        AND f.number = (SELECT max(n.number) FROM {failure} n
+                        WHERE n.seq = f.seq AND n.handler = f.handler)
+      """;
+
   private final Jdbc jdbc;
   private final Families families;
   private final Statements statements;
@@ -51,41 +59,50 @@ final class AdminLists {
     this.statements = statements;
   }
 
-  private DeliveryQuery query(Session session, DeliveryFilter filter) throws SQLException {
-    return new DeliveryQuery(session, statements, filter, kin(filter.handlers()));
-  }
-
-  private @Nullable Collection<Integer> kin(@Nullable Set<Integer> handlers) {
-    return handlers == null
-        ? null
-        : handlers.stream()
-            .flatMap(each -> families.kin(each).stream())
-            .collect(Collectors.toSet());
-  }
-
   List<Listed<DeliveryView>> deliveries(DeliveryFilter filter, Slice slice) {
     return jdbc.read(
         session -> {
           List<Listed<DeliveryView>> rows = rows(session, filter, slice);
-          Map<List<Long>, Failure> failures =
-              rows.isEmpty()
-                  ? Map.of()
-                  : JdbcDeliveries.newestFailures(
-                      session,
-                      statements,
-                      rows.stream().map(each -> each.place().seq()).distinct().toList());
+          Map<Place, Failure> failures = newestFailures(session, rows);
           return rows.stream()
               .map(
                   each ->
                       new Listed<>(
-                          each.place(), withFailure(each.view(), failure(failures, each.place()))))
+                          each.place(), withFailure(each.view(), failures.get(each.place()))))
               .toList();
         });
   }
 
+  /** The same without their failures. */
+  List<Listed<DeliveryView>> rows(DeliveryFilter filter, Slice slice) {
+    return jdbc.read(session -> rows(session, filter, slice));
+  }
+
+  List<Listed<MessageRef>> named(DeliveryFilter filter, Slice slice) {
+    return rows(filter, slice).stream()
+        .map(each -> new Listed<>(each.place(), each.view().message()))
+        .toList();
+  }
+
+  private Map<Place, Failure> newestFailures(Session session, List<Listed<DeliveryView>> rows)
+      throws SQLException {
+    Map<Place, Failure> failures = new HashMap<>();
+    if (!rows.isEmpty()) {
+      statements.bySeqs(
+          session,
+          NEWEST_FAILURES,
+          rows.stream().map(each -> each.place().seq()).distinct().toList(),
+          row ->
+              failures.put(
+                  new Place(row.getLong(1), row.getInt(2)),
+                  JdbcDeliveries.failure(session, row, 3)));
+    }
+    return failures;
+  }
+
   private List<Listed<DeliveryView>> rows(Session session, DeliveryFilter filter, Slice slice)
       throws SQLException {
-    DeliveryQuery query = query(session, filter);
+    DeliveryQuery query = new DeliveryQuery(session, statements, filter);
     if (query.nobody()) {
       return List.of();
     }
@@ -97,10 +114,6 @@ final class AdminLists {
         row ->
             new Listed<>(
                 new Place(row.getLong(9), row.getInt(8)), view(session, row, query.now())));
-  }
-
-  private static @Nullable Failure failure(Map<List<Long>, Failure> failures, Place place) {
-    return failures.get(List.of(place.seq(), (long) place.handler()));
   }
 
   private static DeliveryView view(Session session, ResultSet row, Instant now)
@@ -121,7 +134,7 @@ final class AdminLists {
         Optional.empty());
   }
 
-  private static DeliveryView withFailure(DeliveryView view, @Nullable Failure failure) {
+  static DeliveryView withFailure(DeliveryView view, @Nullable Failure failure) {
     return new DeliveryView(
         view.message(),
         view.type(),
@@ -139,7 +152,7 @@ final class AdminLists {
   long count(DeliveryFilter filter, int most) {
     return jdbc.read(
         session -> {
-          DeliveryQuery query = query(session, filter);
+          DeliveryQuery query = new DeliveryQuery(session, statements, filter);
           return query.nobody() ? 0L : query.count(most);
         });
   }
@@ -147,7 +160,7 @@ final class AdminLists {
   List<PoisonSample> failures(DeliveryFilter filter, int most) {
     return jdbc.read(
         session -> {
-          DeliveryQuery query = query(session, filter);
+          DeliveryQuery query = new DeliveryQuery(session, statements, filter);
           if (query.nobody()) {
             return List.of();
           }

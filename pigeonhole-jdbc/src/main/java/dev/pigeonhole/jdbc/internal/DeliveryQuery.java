@@ -9,7 +9,6 @@ import dev.pigeonhole.store.Slice;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
@@ -119,21 +118,14 @@ final class DeliveryQuery {
   private final boolean anyHandler;
   private final Instant now;
 
-  /**
-   * Looks at the cells and at the clock.
-   *
-   * @param families those that are meant, null for all
-   */
-  DeliveryQuery(
-      Session session,
-      Statements statements,
-      DeliveryFilter filter,
-      @Nullable Collection<Integer> families)
+  /** Looks at the cells and at the clock. */
+  DeliveryQuery(Session session, Statements statements, DeliveryFilter filter)
       throws SQLException {
     if (filter.states().contains(DeliveryState.HELD)
         || filter.states().contains(DeliveryState.PAUSED)) {
       throw new IllegalArgumentException("No row says so: " + filter.states());
     }
+    Set<Integer> families = filter.handlers();
     this.session = session;
     this.statements = statements;
     this.filter = filter;

@@ -88,7 +88,8 @@ final class H2Dialect implements Dialect {
 
   @Override
   public Fault fault(SQLException e) {
-    int code = Errors.root(e).getErrorCode();
+    SQLException root = Errors.root(e);
+    int code = root.getErrorCode();
     return switch (code) {
       case 40001, 90131 -> Fault.DEADLOCK;
       case 50200 -> Fault.LOCK_TIMEOUT;
@@ -101,6 +102,9 @@ final class H2Dialect implements Dialect {
       default -> {
         if (code >= 22000 && code < 23000) {
           yield Fault.DATA;
+        }
+        if ("40001".equals(root.getSQLState())) { // thrown by ourselves, so without a code of H2
+          yield Fault.DEADLOCK;
         }
         yield Errors.lostByType(e) ? Fault.LOST : Fault.OTHER;
       }

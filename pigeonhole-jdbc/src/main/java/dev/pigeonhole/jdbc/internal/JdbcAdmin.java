@@ -1,5 +1,6 @@
 package dev.pigeonhole.jdbc.internal;
 
+import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.admin.AuditEntry;
 import dev.pigeonhole.admin.BlockedKey;
 import dev.pigeonhole.admin.ConflictView;
@@ -35,6 +36,7 @@ import org.jspecify.annotations.Nullable;
 final class JdbcAdmin implements AdminQueries {
 
   private final Jdbc jdbc;
+  private final Families families;
   private final KeyAdmin keys;
   private final AdminCounts counts;
   private final AdminLag lag;
@@ -57,8 +59,9 @@ final class JdbcAdmin implements AdminQueries {
       KeyGates gates,
       KeyAdmin keys) {
     this.jdbc = jdbc;
+    this.families = families;
     this.keys = keys;
-    this.counts = new AdminCounts(jdbc);
+    this.counts = new AdminCounts(jdbc, statements);
     this.lag = new AdminLag(jdbc, statements);
     this.lists = new AdminLists(jdbc, families, statements);
     this.messages = new MessageLists(jdbc);
@@ -105,8 +108,18 @@ final class JdbcAdmin implements AdminQueries {
   }
 
   @Override
+  public Set<Integer> kin(int family) {
+    return Set.copyOf(families.kin(family));
+  }
+
+  @Override
   public List<Listed<DeliveryView>> deliveries(DeliveryFilter filter, Slice slice) {
     return lists.deliveries(filter, slice);
+  }
+
+  @Override
+  public List<Listed<MessageRef>> named(DeliveryFilter filter, Slice slice) {
+    return lists.named(filter, slice);
   }
 
   @Override

@@ -63,6 +63,15 @@ final class JdbcPruning {
       SELECT 'conflict', seq, 0, CAST(NULL AS :time) FROM {conflict} WHERE seq IN (:seqs)
       """;
 
+  // Changes to many are few, so nothing but a walk over them finds the old ones.
+  private static final String OLD_OPERATIONS =
+      "SELECT operation_id FROM {operation} WHERE finished_at <= ? ORDER BY operation_id LIMIT ?";
+
+  // Index: operation_pk. By name, and so without a lock on those that are under way: a step holds
+  // its operation when it waits for the row of the inbox, which is held here.
+  private static final String FORGET_OPERATION =
+      "DELETE FROM {operation} WHERE operation_id = ?";
+
   private static final String DROP =
       "UPDATE {message} SET content = NULL, dropped = TRUE, edited = FALSE WHERE seq IN (:seqs)";
   private static final String FORGET_EDITS = "DELETE FROM {edit} WHERE seq IN (:seqs)";
@@ -186,10 +195,23 @@ final class JdbcPruning {
     if (!judgement.deleted.isEmpty()) {
       delete(session, pruning, judgement);
     }
+    if (position.seq() == 0) {
+      forgetOperations(session, position.now().minus(pruning.keepOperations()), limit);
+    }
     long reached = more ? next.get(next.size() - 1).seq() : 0;
     session.update(END, params -> params.add(reached));
     CrashPoints.reach("prune.before-commit");
     return new Pruning.Step(judgement.deleted.size(), judgement.dropped.size(), more);
+  }
+
+  private static void forgetOperations(Session session, Instant finishedBy, int limit)
+      throws SQLException {
+    List<String> old =
+        session.query(
+            OLD_OPERATIONS,
+            params -> params.add(finishedBy).add(limit),
+            row -> row.getString(1));
+    session.batch(FORGET_OPERATION, old, (params, name) -> params.add(name));
   }
 
   private void judge(
@@ -290,19 +312,16 @@ final class JdbcPruning {
     }
     if (judgement.poisoned > 0) {
       Audit.addForgotten(session, seqs);
-      record Head(KeyGates.Key key, int keyId) {}
-      List<Head> heads =
-          statements.guarded(
-              session,
-              session.sql(LOCK_HEADS).replace(":seqs", Lists.numbers(seqs)),
-              params -> {},
-              row -> new Head(new KeyGates.Key(row.getInt(1), row.getLong(2)), row.getInt(3)));
+      Map<KeyGates.Key, Integer> freed = new HashMap<>();
+      statements.guarded(
+          session,
+          session.sql(LOCK_HEADS).replace(":seqs", Lists.numbers(seqs)),
+          params -> {},
+          row -> freed.put(new KeyGates.Key(row.getInt(1), row.getLong(2)), row.getInt(3)));
       if (change(session, FORGET_POISON, seqs) != judgement.poisoned) {
         throw new SQLException("An operator has changed what was about to go", "40001");
       }
-      for (Head each : heads) {
-        gates.letGo(session, each.key(), each.keyId());
-      }
+      gates.letGo(session, freed);
     }
     forget(session, seqs);
   }

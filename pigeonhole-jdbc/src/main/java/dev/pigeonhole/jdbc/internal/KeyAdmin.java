@@ -157,10 +157,9 @@ final class KeyAdmin {
     boolean released =
         jdbc.transaction(
             session -> {
-              boolean any = false;
-              for (int each : families.kin(family)) {
-                any |= gates.release(session, new Key(each, keyHash), keyId);
-              }
+              List<Key> kin =
+                  families.kin(family).stream().map(each -> new Key(each, keyHash)).toList();
+              boolean any = gates.release(session, kin, keyId);
               if (any) {
                 String subject =
                     "key '%s' of %s".formatted(orderingKey, Audit.handler(session, keyId));

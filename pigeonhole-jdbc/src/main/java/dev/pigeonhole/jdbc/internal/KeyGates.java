@@ -2,8 +2,15 @@ package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.store.Delivery;
 import java.sql.SQLException;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,7 +22,9 @@ import org.jspecify.annotations.Nullable;
  * it, and has it wait again. A row that nobody lets go waits for ever. So whoever takes something
  * out of the way holds that row, and looks for what waits in a statement after that; and whoever
  * has a row wait holds what it waits for: either the one finds the row, or the other finds nothing
- * in the way. Locks are taken in the order poison, closed_key, handler.
+ * in the way. Locks are taken in the order poison, closed_key, handler: whoever has to do with
+ * several keys takes all of one table before the first of the next, or two of them could wait for
+ * each other.
  *
  * <p>A key may hold very many rows. They are let go in parts, each in a commit of its own: the key
  * is closed from the last one on, as <em>releasing</em>, and {@link #step} goes on from there,
@@ -136,20 +145,30 @@ final class KeyGates {
   }
 
   /** A key of one handler family. */
-  record Key(int handler, long keyHash) {}
+  record Key(int handler, long keyHash) {
+    static final Comparator<Key> ORDER =
+        Comparator.comparing(Key::handler).thenComparing(Key::keyHash);
+  }
 
   private record Closed(long seq, boolean releasing) {}
 
-  /** Whether something is in the way of this row; it stays there until the transaction ends. */
-  boolean holdWhatIsInTheWay(Session session, Key key, long seq) throws SQLException {
-    List<Long> heads =
-        statements.guarded(
+  /** Whether a poisoned row is in the way of this one; it stays until the transaction ends. */
+  boolean holdHead(Session session, Key key, long seq) throws SQLException {
+    return !statements
+        .guarded(
             session,
             LOCK_HEAD,
             params -> params.add(key.handler()).add(key.keyHash()).add(seq),
-            row -> row.getLong(1));
-    return !heads.isEmpty()
-        || lockClosed(session, key).filter(closed -> closed.seq() < seq).isPresent();
+            row -> row.getLong(1))
+        .isEmpty();
+  }
+
+  /**
+   * Whether the key is closed before this row; it stays so until the transaction ends. To be asked
+   * after {@link #holdHead}: what is being released moves from poison to here.
+   */
+  boolean holdClosed(Session session, Key key, long seq) throws SQLException {
+    return lockClosed(session, key).filter(closed -> closed.seq() < seq).isPresent();
   }
 
   private Optional<Closed> lockClosed(Session session, Key key) throws SQLException {
@@ -204,25 +223,36 @@ final class KeyGates {
   }
 
   /**
-   * Lets go what waits in a key behind nothing any more; to be called by who has just taken a
-   * poisoned row away, and still holds it.
+   * Lets go what waits in keys behind nothing any more; to be called by who has just taken poisoned
+   * rows away, and still holds them.
    *
-   * @param keyId the exact handler key of that row
+   * @param freed each key with the exact handler key of such a row
    */
-  void letGo(Session session, Key key, int keyId) throws SQLException {
-    Optional<Closed> closed = lockClosed(session, key);
-    Long head = lowestHead(session, key);
-    if (head != null) {
-      // Two who take two heads of one key away at once would each see the other's as still there,
-      // and neither let go what stands behind both. The second looks again when the first is done.
-      statements.guarded(
-          session, LOCK_HANDLER, params -> params.add(key.handler()), row -> row.getInt(1));
-      head = lowestHead(session, key);
+  void letGo(Session session, Map<Key, Integer> freed) throws SQLException {
+    Map<Key, Integer> keys = new TreeMap<>(Key.ORDER);
+    keys.putAll(freed);
+    Map<Key, Long> ends = new HashMap<>();
+    for (Key key : keys.keySet()) {
+      ends.put(key, lockClosed(session, key).map(Closed::seq).orElse(Long.MAX_VALUE));
     }
-    long upTo =
-        Math.min(
-            head == null ? Long.MAX_VALUE : head, closed.map(Closed::seq).orElse(Long.MAX_VALUE));
-    letGo(session, key, keyId, upTo);
+    Set<Key> headed = new HashSet<>();
+    for (Key key : keys.keySet()) {
+      if (lowestHead(session, key) != null) {
+        headed.add(key);
+      }
+    }
+    // Two who take two heads of one key away at once would each see the other's as still there,
+    // and neither let go what stands behind both. The second looks again when the first is done.
+    for (int handler : new TreeSet<>(headed.stream().map(Key::handler).toList())) {
+      statements.guarded(
+          session, LOCK_HANDLER, params -> params.add(handler), row -> row.getInt(1));
+    }
+    for (Map.Entry<Key, Integer> each : keys.entrySet()) {
+      Key key = each.getKey();
+      Long head = headed.contains(key) ? lowestHead(session, key) : null;
+      long end = ends.getOrDefault(key, Long.MAX_VALUE);
+      letGo(session, key, each.getValue(), head == null ? end : Math.min(head, end));
+    }
   }
 
   private void letGo(Session session, Key key, int keyId, long upTo) throws SQLException {
@@ -264,25 +294,44 @@ final class KeyGates {
     return waiting.size() < part ? null : waiting.get(part - 1);
   }
 
-  /** Takes away whatever is in the way of anybody in the key; false if there is nothing to do. */
-  boolean release(Session session, Key key, int keyId) throws SQLException {
-    Session.Bind bind = params -> params.add(key.handler()).add(key.keyHash());
-    boolean blocking =
-        !statements.guarded(session, LOCK_HEADS, bind, row -> row.getLong(1)).isEmpty();
-    boolean closed = lockClosed(session, key).isPresent();
-    if (!blocking
-        && !closed
-        && statements.guarded(session, ANY_WAITING, bind, row -> row.getLong(1)).isEmpty()) {
-      return false;
+  /** Takes away whatever is in the way of anybody in the keys; false if there is nothing to do. */
+  boolean release(Session session, List<Key> keys, int keyId) throws SQLException {
+    Set<Key> blocking = new HashSet<>();
+    for (Key key : keys) {
+      if (!statements
+          .guarded(session, LOCK_HEADS, bind(key), row -> row.getLong(1))
+          .isEmpty()) {
+        blocking.add(key);
+      }
     }
-    if (blocking) {
-      session.update(PASS_OVER, bind);
+    Set<Key> closed = new HashSet<>();
+    for (Key key : keys) {
+      if (lockClosed(session, key).isPresent()) {
+        closed.add(key);
+      }
     }
-    if (closed) {
-      session.update(OPEN, bind);
+    boolean any = false;
+    for (Key key : keys) {
+      if (blocking.contains(key)) {
+        session.update(PASS_OVER, bind(key));
+      }
+      if (closed.contains(key)) {
+        session.update(OPEN, bind(key));
+      }
+      if (blocking.contains(key) || closed.contains(key) || anyWaiting(session, key)) {
+        letGo(session, key, keyId, Long.MAX_VALUE);
+        any = true;
+      }
     }
-    letGo(session, key, keyId, Long.MAX_VALUE);
-    return true;
+    return any;
+  }
+
+  private boolean anyWaiting(Session session, Key key) throws SQLException {
+    return !statements.guarded(session, ANY_WAITING, bind(key), row -> row.getLong(1)).isEmpty();
+  }
+
+  private static Session.Bind bind(Key key) {
+    return params -> params.add(key.handler()).add(key.keyHash());
   }
 
   /** Lets the next part of some key go that is being released; false if there is none. */

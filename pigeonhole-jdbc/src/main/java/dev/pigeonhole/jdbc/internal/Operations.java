@@ -5,7 +5,6 @@ import dev.pigeonhole.store.CrashPoints;
 import dev.pigeonhole.store.Operation;
 import dev.pigeonhole.store.Place;
 import java.sql.SQLException;
-import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -33,15 +32,11 @@ final class Operations {
       WHERE operation_id = ?
       """;
 
-  /** Changes one of those that were chosen. */
+  /** Changes what was chosen. */
   interface Changing {
 
-    /**
-     * Changes it.
-     *
-     * @param waiting for whoever holds it; or else it is in use
-     */
-    AdminChange.Effect change(Session session, Place place, boolean waiting) throws SQLException;
+    /** Answers what came of each, in order; those behind the last answer are for another step. */
+    List<AdminChange.Effect> change(Session session, List<Place> chosen) throws SQLException;
   }
 
   private final Jdbc jdbc;
@@ -62,7 +57,9 @@ final class Operations {
               "(?, ?, 0, 0, 0, 0, '', ?, ?, {now})",
               List.of(operation),
               (params, each) -> params.add(each.name()).add(each.what()).add(actor).add(reason));
-          return read(session, READ, operation.name()).orElseThrow();
+          // One that retention deletes in between is begun again.
+          return read(session, READ, operation.name())
+              .orElseThrow(() -> new SQLException("The operation was just forgotten", "40001"));
         });
   }
 
@@ -93,17 +90,7 @@ final class Operations {
           if (operation.finished() || !operation.at().equals(known.at())) {
             return operation;
           }
-          List<AdminChange.Effect> effects = new ArrayList<>();
-          for (Place each : chosen) {
-            // Others lock what was chosen in another order. Whoever holds nothing yet may wait for
-            // them; behind that the step ends here, and the next one begins with what is in use.
-            boolean first = effects.isEmpty();
-            AdminChange.Effect effect = changing.change(session, each, first);
-            if (effect == AdminChange.Effect.IN_USE && !first) {
-              break;
-            }
-            effects.add(effect);
-          }
+          List<AdminChange.Effect> effects = changing.change(session, chosen);
           boolean whole = effects.size() == chosen.size();
           Place reached = effects.isEmpty() ? operation.at() : chosen.get(effects.size() - 1);
           boolean done = last && whole;

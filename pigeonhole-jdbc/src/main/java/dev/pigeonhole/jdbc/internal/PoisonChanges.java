@@ -3,16 +3,23 @@ package dev.pigeonhole.jdbc.internal;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.store.AdminChange;
 import dev.pigeonhole.store.AdminChange.Action;
+import dev.pigeonhole.store.AdminChange.Effect;
 import dev.pigeonhole.store.CrashPoints;
 import dev.pigeonhole.store.EditedContent;
+import dev.pigeonhole.store.Place;
 import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What becomes of poisoned deliveries: another life, with the same or with other content, or a
- * receipt. Whoever changes one holds its row, so only the first of several hits.
+ * receipt. Whoever changes one holds its row, so only the first of several hits. Whoever changes
+ * many holds all of them before it looks at their ordering keys, see {@link KeyGates}.
  */
 final class PoisonChanges {
 
@@ -77,8 +84,15 @@ final class PoisonChanges {
         jdbc.transaction(
             session -> {
               Optional<FoundMessage> message = FoundMessage.of(session, statements, source, id);
-              return message.isPresent()
-                  && change(session, message.get().seq(), families.kin(family), family, change, "");
+              if (message.isEmpty()) {
+                return false;
+              }
+              Optional<Poisoned> held =
+                  lock(session, message.get().seq(), families.kin(family), family);
+              if (held.isPresent()) {
+                change(session, List.of(held.get()), change, "");
+              }
+              return held.isPresent();
             }));
   }
 
@@ -96,15 +110,16 @@ final class PoisonChanges {
               long seq = message.get().seq();
               // As retention does: the message first, then what belongs to it.
               session.one(LOCK_MESSAGE, params -> params.add(seq), row -> true);
-              Set<Integer> kin = families.kin(family);
-              Optional<Poisoned> poisoned = lock(session, seq, kin, family);
-              return poisoned.isPresent()
-                  && edit(session, poisoned.get(), content, actor, reason)
-                  && change(session, seq, kin, family, retry, " with other content");
+              Optional<Poisoned> held = lock(session, seq, families.kin(family), family);
+              if (held.isPresent()) {
+                edit(session, held.get(), content, actor, reason);
+                change(session, List.of(held.get()), retry, " with other content");
+              }
+              return held.isPresent();
             }));
   }
 
-  private static boolean edit(
+  private static void edit(
       Session session, Poisoned poisoned, EditedContent content, String actor, String reason)
       throws SQLException {
     session.update(FORGET_EDIT, params -> params.add(poisoned.seq()).add(poisoned.handler()));
@@ -118,12 +133,27 @@ final class PoisonChanges {
                 .add(content.contentHash())
                 .add(actor)
                 .add(reason));
-    return session.update(EDITED, params -> params.add(poisoned.seq())) == 1;
+    session.update(EDITED, params -> params.add(poisoned.seq()));
   }
 
-  /** Changes exactly this delivery: nothing that only counts as the same handler. */
-  boolean change(Session session, long seq, int handler, AdminChange change) throws SQLException {
-    return change(session, seq, Set.of(handler), handler, change, "");
+  /**
+   * Changes those of these deliveries that are poisoned, and exactly those: nothing that only
+   * counts as the same handler.
+   *
+   * @param chosen in ascending order, in which they are locked
+   */
+  List<Effect> change(Session session, List<Place> chosen, AdminChange change)
+      throws SQLException {
+    List<Effect> effects = new ArrayList<>();
+    List<Poisoned> held = new ArrayList<>();
+    for (Place each : chosen) {
+      Optional<Poisoned> poisoned =
+          lock(session, each.seq(), Set.of(each.handler()), each.handler());
+      poisoned.ifPresent(held::add);
+      effects.add(poisoned.isPresent() ? Effect.CHANGED : Effect.NOT_POISONED);
+    }
+    change(session, held, change, "");
+    return effects;
   }
 
   private record Poisoned(
@@ -156,31 +186,28 @@ final class PoisonChanges {
                 row.getInt(8)));
   }
 
-  /** Puts something else in the place of a poisoned delivery; false if there is none. */
-  private boolean change(
-      Session session, long seq, Set<Integer> among, int first, AdminChange change, String how)
+  /** Puts something else in the place of poisoned deliveries that are held. */
+  private void change(Session session, List<Poisoned> held, AdminChange change, String how)
       throws SQLException {
-    Optional<Poisoned> poisoned = lock(session, seq, among, first);
-    if (poisoned.isEmpty()) {
-      return false;
+    Map<KeyGates.Key, Integer> freed = new HashMap<>();
+    for (Poisoned each : held) {
+      session.update(DELETE, params -> params.add(each.seq()).add(each.handler()));
+      if (change.action() == Action.RETRY) {
+        revive(session, each);
+      } else {
+        receipt(session, each, change.action() == Action.DISCARD);
+      }
+      Long keyHash = each.keyHash();
+      if (keyHash != null) {
+        freed.put(new KeyGates.Key(each.handler(), keyHash), each.keyId());
+      }
+      String subject =
+          "%s for %s%s"
+              .formatted(ref(session, each.seq()), Audit.handler(session, each.keyId()), how);
+      Audit.add(session, change, subject);
+      CrashPoints.reach("retry.before-commit");
     }
-    Poisoned head = poisoned.get();
-    session.update(DELETE, params -> params.add(head.seq()).add(head.handler()));
-    if (change.action() == Action.RETRY) {
-      revive(session, head);
-    } else {
-      receipt(session, head, change.action() == Action.DISCARD);
-    }
-    Long keyHash = head.keyHash();
-    if (keyHash != null) {
-      gates.letGo(session, new KeyGates.Key(head.handler(), keyHash), head.keyId());
-    }
-    String subject =
-        "%s for %s%s"
-            .formatted(ref(session, head.seq()), Audit.handler(session, head.keyId()), how);
-    Audit.add(session, change, subject);
-    CrashPoints.reach("retry.before-commit");
-    return true;
+    gates.letGo(session, freed);
   }
 
   private static void revive(Session session, Poisoned head) throws SQLException {

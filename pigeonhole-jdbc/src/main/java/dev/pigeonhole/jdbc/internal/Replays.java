@@ -26,7 +26,7 @@ final class Replays {
   // Index: message_pk.
   private static final String LOCK =
       """
-      SELECT lane, touched, source, id, dropped FROM {message} WHERE seq = ? FOR UPDATE
+      SELECT lane, touched, source, id, dropped, edited FROM {message} WHERE seq = ? FOR UPDATE
       """;
 
   private static final String LOCK_IF_FREE = LOCK.stripTrailing() + " SKIP LOCKED";
@@ -57,6 +57,16 @@ final class Replays {
   private static final String IS_POISONED =
       "SELECT 1 FROM {poison} WHERE seq = ? AND handler IN (:kin)";
 
+  // Index: edit_pk.
+  private static final String EDITED_FOR =
+      """
+      SELECT handler FROM {edit} WHERE seq = ? AND handler IN (:kin)
+      ORDER BY CASE WHEN handler = ? THEN 0 ELSE 1 END, edited_at DESC
+      """;
+
+  private static final String MOVE_EDIT =
+      "UPDATE {edit} SET handler = ? WHERE seq = ? AND handler = ?";
+
   private static final String TOUCH = "UPDATE {message} SET touched = touched + 1 WHERE seq = ?";
 
   private static final String TAKEN = "DELETE FROM {unhandled} WHERE seq = ?";
@@ -74,7 +84,8 @@ final class Replays {
     this.families = families;
   }
 
-  private record Message(int lane, int touched, MessageRef ref, boolean dropped) {}
+  private record Message(
+      int lane, int touched, MessageRef ref, boolean dropped, boolean edited) {}
 
   /** What came of it, and of which message. */
   record Replayed(Effect effect, MessageRef message) {}
@@ -98,7 +109,8 @@ final class Replays {
                         row.getInt(1),
                         row.getInt(2),
                         new MessageRef(row.getString(3), row.getString(4)),
-                        row.getBoolean(5)))
+                        row.getBoolean(5),
+                        row.getBoolean(6)))
             .stream()
             .findFirst();
     if (found.isEmpty()) {
@@ -154,9 +166,25 @@ final class Replays {
     if (added.isEmpty()) {
       return Effect.OPEN;
     }
+    if (message.edited()) {
+      bringEdit(session, seq, kin, handler.family());
+    }
     session.update(TOUCH, params -> params.add(seq));
     session.update(TAKEN, params -> params.add(seq));
     return Effect.CHANGED;
+  }
+
+  /** A handler that got another number gets what was edited for it under a former one. */
+  private static void bringEdit(Session session, long seq, Set<Integer> kin, int family)
+      throws SQLException {
+    Optional<Integer> edited =
+        session.one(
+            ofKin(session, EDITED_FOR, kin),
+            params -> params.add(seq).add(family),
+            row -> row.getInt(1));
+    if (edited.isPresent() && edited.get() != family) {
+      session.update(MOVE_EDIT, params -> params.add(family).add(seq).add(edited.get()));
+    }
   }
 
   private static String ofKin(Session session, String template, Set<Integer> kin) {

@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -156,7 +157,8 @@ final class Settling {
             .map(Map.Entry::getKey)
             .sorted(BY_KEY)
             .toList();
-    Set<KeyGates.Key> headed = new LinkedHashSet<>();
+    List<Delivery> headless = new ArrayList<>();
+    Set<KeyGates.Key> headed = new HashSet<>();
     for (Delivery each : candidates) {
       if (each.keyHash() == null) {
         blocked.add(each);
@@ -164,8 +166,18 @@ final class Settling {
       }
       // What is in the way of an earlier row of the key, fresh or late, is in that of this one.
       KeyGates.Key key = KeyGates.key(each);
-      if (headed.contains(key) || gates.holdWhatIsInTheWay(session, key, each.seq())) {
+      if (headed.contains(key) || gates.holdHead(session, key, each.seq())) {
         headed.add(key);
+        blocked.add(each);
+      } else {
+        headless.add(each);
+      }
+    }
+    Set<KeyGates.Key> closed = new HashSet<>();
+    for (Delivery each : headless) {
+      KeyGates.Key key = KeyGates.key(each);
+      if (closed.contains(key) || gates.holdClosed(session, key, each.seq())) {
+        closed.add(key);
         blocked.add(each);
       }
     }

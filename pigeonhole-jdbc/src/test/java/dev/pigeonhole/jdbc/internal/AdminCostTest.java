@@ -3,7 +3,9 @@ package dev.pigeonhole.jdbc.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.admin.HandlerLag;
 import dev.pigeonhole.jdbc.Schema;
+import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.DeliveryFilter;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.Place;
@@ -14,7 +16,9 @@ import dev.pigeonhole.support.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
@@ -24,9 +28,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * What operators ask costs what they are shown, not what waits. Numbers of fresh, scheduled, due
- * and blocked deliveries take turns, each for a handler of its own; a few more are due, and older
- * than all of them.
+ * What operators ask costs what they are shown, not what waits. Numbers of fresh, scheduled, due,
+ * blocked and placed deliveries take turns, each for a handler of its own; a few more are due, and
+ * older than all of them.
  */
 class AdminCostTest {
   private static final int MANY =
@@ -37,7 +41,8 @@ class AdminCostTest {
   private static final long FIRST = 1_000;
 
   /** The handlers with many deliveries, in the order in which their numbers take turns. */
-  private static final List<String> HANDLERS = List.of("fresh", "tomorrow", "due", "blocked");
+  private static final List<String> HANDLERS =
+      List.of("fresh", "tomorrow", "due", "blocked", "placed");
 
   private static final int CELLS = LANES * (HANDLERS.size() + 1);
 
@@ -65,7 +70,7 @@ class AdminCostTest {
                 DeliveryState.PENDING,
                 null,
                 newest(null),
-                backwards(MANY - 1, "due", "fresh")),
+                backwards(MANY - 1, "placed", "due", "fresh")),
             new Asked(
                 "fresh",
                 DeliveryState.PENDING,
@@ -128,6 +133,76 @@ class AdminCostTest {
     }
   }
 
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void howFarBehindAHandlerIsCostsTheFirstRowsOfItsCells(TestDatabase empty) throws SQLException {
+    fill(empty);
+
+    Map<String, Long> hours = new TreeMap<>();
+    for (HandlerLag each : parts.admin().lag()) {
+      assertThat(each.oldest().isPresent()).isEqualTo(!each.lag().isZero());
+      hours.put(each.handler(), each.lag().toHours());
+    }
+
+    assertThat(hours)
+        .isEqualTo(
+            Map.of("fresh", 1L, "tomorrow", 0L, "due", 1L, "blocked", 0L, "placed", 1L, "few", 2L));
+    for (String handler : hours.keySet()) {
+      long read = readForLag(handler);
+      System.out.printf("%s, lag of %s: read %d%n", database.kind(), handler, read);
+      // The first of each cell, or the next in line; MariaDB counts its temporary table as well.
+      assertThat(read).as("rows read for %s", handler).isLessThan(3 * 16 * LANES);
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void aBoundedCountReadsNoFurtherThanItsBound(TestDatabase empty) throws SQLException {
+    fill(empty);
+    int bound = 1_000;
+
+    assertThat(parts.admin().counts(bound))
+        .extracting(each -> each.handler() + ": " + each.pending() + ", " + each.scheduled())
+        .containsExactlyInAnyOrder(
+            "fresh: 1,000+, 0",
+            "tomorrow: 0, 1,000+",
+            "due: 1,000+, 0",
+            "blocked: 0, 0",
+            "placed: 1,000+, 0",
+            "few: 50, 0");
+    for (String handler : HANDLERS) {
+      long read =
+          jdbc.read(
+              session -> {
+                String lanes = AdminCounts.lanes(session);
+                String text =
+                    AdminCounts.ofFamily(session, family(handler), lanes, session.now(), bound);
+                return read(session, text, params -> {});
+              });
+      System.out.printf("%s, count of %s: read %d%n", database.kind(), handler, read);
+      assertThat(read).as("rows read for %s", handler).isLessThan(4L * bound);
+    }
+  }
+
+  private long readForLag(String handler) {
+    Statements statements = jdbc.dialect.statements();
+    int family = family(handler);
+    return jdbc.read(
+        session -> {
+          List<Cell> cells =
+              IntStream.range(0, LANES).mapToObj(lane -> new Cell(lane, family)).toList();
+          String text = AdminLag.late(session, statements, cells);
+          return read(session, text, params -> {});
+        });
+  }
+
+  private long read(Session session, String text, Session.Bind bind) throws SQLException {
+    Statements statements = jdbc.dialect.statements();
+    return database.kind() == DatabaseKind.POSTGRES
+        ? Costs.explain(session, PostgresStatements::inOrder, text, bind)
+        : Costs.counted(session, () -> statements.firstRows(session, text, bind, row -> 1));
+  }
+
   private static Slice newest(@Nullable Place after) {
     return new Slice(after, false, LIMIT);
   }
@@ -170,11 +245,8 @@ class AdminCostTest {
     return jdbc.read(
         session -> {
           DeliveryQuery.Page page =
-              new DeliveryQuery(session, statements, filter, filter.handlers()).page(slice);
-          return database.kind() == DatabaseKind.POSTGRES
-              ? Costs.explain(session, PostgresStatements::inOrder, page.text(), page.bind())
-              : Costs.counted(
-                  session, () -> statements.firstRows(session, page.text(), page.bind(), row -> 1));
+              new DeliveryQuery(session, statements, filter).page(slice);
+          return read(session, page.text(), page.bind());
         });
   }
 
@@ -200,10 +272,11 @@ class AdminCostTest {
     }
     messages(FEW, "1 + n");
     deliveries("delivery", "fresh", MANY, turn("fresh"), "", "");
-    later("tomorrow", MANY, turn("tomorrow"), hours(24));
-    later("due", MANY, turn("due"), hours(-1));
-    later("blocked", MANY, turn("blocked"), "NULL");
-    later("few", FEW, "1 + n", hours(-2));
+    later("tomorrow", MANY, turn("tomorrow"), hours(24), "0");
+    later("due", MANY, turn("due"), hours(-1), "0");
+    later("blocked", MANY, turn("blocked"), "NULL", "0");
+    later("placed", MANY, turn("placed"), hours(-1), "1700000000000000 + n");
+    later("few", FEW, "1 + n", hours(-2), "0");
   }
 
   /** The n-th number of this handler. */
@@ -229,8 +302,9 @@ class AdminCostTest {
             .formatted(table("message"), seq, hours(-1), LANES, seq, hash, hash, numbers(count)));
   }
 
-  private void later(String handler, int count, String seq, String due) {
-    deliveries("later", handler, count, seq, ", due_at, reason", ", " + due + ", 'x'");
+  private void later(String handler, int count, String seq, String due, String place) {
+    String values = ", %s, %s, 'x'".formatted(due, place);
+    deliveries("later", handler, count, seq, ", due_at, place, reason", values);
   }
 
   private void deliveries(

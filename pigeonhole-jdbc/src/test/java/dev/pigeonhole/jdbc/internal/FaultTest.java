@@ -8,6 +8,7 @@ import dev.pigeonhole.store.StoreException.Kind;
 import java.sql.BatchUpdateException;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -77,6 +78,15 @@ class FaultTest {
   void h2(int code, Fault fault) {
     assertThat(new H2Dialect().fault(new SQLException("irgendwas", "HY000", code)))
         .isEqualTo(fault);
+  }
+
+  @Test
+  void whatTheStoreItselfGivesUpIsDoneAgainOnEveryDatabase() {
+    SQLException ours = new SQLException("An operator was faster", "40001");
+    for (Dialect dialect :
+        List.of(new PostgresDialect(), new MariaDbDialect(), new H2Dialect())) {
+      assertThat(dialect.fault(ours)).as(dialect.name()).isEqualTo(Fault.DEADLOCK);
+    }
   }
 
   @Test

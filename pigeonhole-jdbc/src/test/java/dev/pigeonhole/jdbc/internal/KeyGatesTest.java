@@ -113,7 +113,7 @@ class KeyGatesTest {
   }
 
   private boolean release() {
-    return jdbc.transaction(session -> gates.release(session, key, handler.keyId()));
+    return jdbc.transaction(session -> gates.release(session, List.of(key), handler.keyId()));
   }
 
   private boolean step() {
@@ -224,7 +224,7 @@ class KeyGatesTest {
         jdbc.once(
             Session.LockWait.NORMAL,
             session -> {
-              assertThat(gates.holdWhatIsInTheWay(session, key, Long.MAX_VALUE)).isTrue();
+              assertThat(gates.holdClosed(session, key, Long.MAX_VALUE)).isTrue();
               CompletableFuture<?> other =
                   CompletableFuture.runAsync(() -> settle(first, poisoned(OnPoison.HOLD_SEQUENCE)));
               awaitSomebodyWaiting(database);

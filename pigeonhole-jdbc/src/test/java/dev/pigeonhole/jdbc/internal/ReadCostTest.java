@@ -83,7 +83,7 @@ class ReadCostTest {
 
             @Override
             public long placed(Session session, List<CellLimit> cells) throws SQLException {
-              return explain(
+              return Costs.explain(
                   session,
                   PostgresStatements::fenced,
                   PostgresStatements.PLACED,
@@ -92,7 +92,7 @@ class ReadCostTest {
 
             @Override
             public long types(Session session, String rows, int most) throws SQLException {
-              return explain(
+              return Costs.explain(
                   session,
                   PostgresStatements::fenced,
                   BoundedCounts.typesOf(rows),
@@ -127,13 +127,13 @@ class ReadCostTest {
 
             @Override
             public long placed(Session session, List<CellLimit> cells) throws SQLException {
-              return counted(session, () -> statements.placed(session, cells));
+              return Costs.counted(session, () -> statements.placed(session, cells));
             }
 
             @Override
             public long types(Session session, String rows, int most) throws SQLException {
               BoundedCounts counts = new BoundedCounts(jdbc, statements);
-              return counted(session, () -> counts.byType(session, rows, most));
+              return Costs.counted(session, () -> counts.byType(session, rows, most));
             }
           });
     }
