@@ -41,6 +41,13 @@ public abstract class DatabaseStoreContract extends InboxStoreContract {
   }
 
   @Nested
+  class MessagesInUse extends InUseContract {
+    MessagesInUse() {
+      super(DatabaseStoreContract.this);
+    }
+  }
+
+  @Nested
   class OddRows extends OddRowContract {
     OddRows() {
       super(DatabaseStoreContract.this);

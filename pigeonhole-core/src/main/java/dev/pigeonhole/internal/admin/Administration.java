@@ -10,8 +10,12 @@ import dev.pigeonhole.store.InboxStore;
 import java.util.Collection;
 import java.util.List;
 
-/** A store, and who works on it. Whatever comes from people is checked here. */
-record Administration(InboxStore store, String actor) {
+/**
+ * A store, and who works on it. Whatever comes from people is checked here.
+ *
+ * @param sleeper for changes that keep to a rate
+ */
+record Administration(InboxStore store, String actor, Sleeper sleeper) {
   private static final int LONGEST_ACTOR = 200;
   private static final int LONGEST_REASON = 2_000;
 
@@ -22,6 +26,10 @@ record Administration(InboxStore store, String actor) {
           "Somebody who changes things needs a name of 1 to %d characters, and '%s' is none."
               .formatted(LONGEST_ACTOR, Names.shown(actor)));
     }
+  }
+
+  Administration as(String other) {
+    return new Administration(store, other, sleeper);
   }
 
   AdminQueries queries() {

@@ -148,14 +148,15 @@ final class ChangeOfMany implements BulkChange {
     boolean last = found.size() <= size || operation.matched() + chosen.size() >= atMost;
     Operation after = queries.step(operation, change, chosen, last);
     if (!after.finished() && perSecond < Integer.MAX_VALUE) {
-      rest(chosen.size());
+      rest(after.matched() - operation.matched());
     }
     return after;
   }
 
-  private void rest(int changed) {
+  /** For as long as so many may take; a step may have ended before the last that was chosen. */
+  private void rest(long matched) {
     try {
-      Thread.sleep(Duration.ofSeconds(1).toMillis() * changed / perSecond);
+      admin.sleeper().sleep(Duration.ofSeconds(matched).dividedBy(perSecond));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt(); // the loop ends; what is left can be run again
     }

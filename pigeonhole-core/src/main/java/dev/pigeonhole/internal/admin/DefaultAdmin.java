@@ -59,14 +59,19 @@ public final class DefaultAdmin implements InboxAdmin {
       BiFunction<String, Message, Acceptance> accepting,
       int maxPayload,
       String actor) {
-    this.admin = new Administration(store, actor);
+    this(new Administration(store, actor, Sleeper.REAL), accepting, maxPayload);
+  }
+
+  private DefaultAdmin(
+      Administration admin, BiFunction<String, Message, Acceptance> accepting, int maxPayload) {
+    this.admin = admin;
     this.accepting = accepting;
     this.maxPayload = maxPayload;
   }
 
   @Override
   public InboxAdmin as(String other) {
-    return new DefaultAdmin(admin.store(), accepting, maxPayload, other);
+    return new DefaultAdmin(admin.as(other), accepting, maxPayload);
   }
 
   private AdminQueries queries() {
