@@ -82,8 +82,7 @@ class LockOrderTest {
                 true);
 
     assertThat(done.changed()).isEqualTo(2);
-    assertThat(locked())
-        .containsExactly("poison", "poison", "closed_key", "closed_key", "handler");
+    assertThat(locked()).containsExactly("poison", "poison", "closed_key", "closed_key", "handler");
   }
 
   @ParameterizedTest
@@ -94,7 +93,12 @@ class LockOrderTest {
     poisoned("b", 2, rig.a, OnPoison.BLOCK_KEY);
     counter.reset();
 
-    assertThat(rig.store.maintenance().prune(new Judge(message -> Pruning.Fate.DELETE, null), 10).deleted()).isEqualTo(2);
+    assertThat(
+            rig.store
+                .maintenance()
+                .prune(new Judge(message -> Pruning.Fate.DELETE, null), 10)
+                .deleted())
+        .isEqualTo(2);
 
     assertThat(locked()).containsExactly("poison", "closed_key", "closed_key");
   }

@@ -94,8 +94,7 @@ abstract class InUseContract extends DatabaseFixture {
     try (Connection connection = transaction()) {
       hold(connection, "first");
       Operation begun = begin();
-      step =
-          CompletableFuture.supplyAsync(() -> store.admin().step(begun, replay(), chosen, true));
+      step = CompletableFuture.supplyAsync(() -> store.admin().step(begun, replay(), chosen, true));
 
       assertThatExceptionOfType(TimeoutException.class)
           .isThrownBy(() -> step.get(200, TimeUnit.MILLISECONDS));

@@ -232,12 +232,7 @@ final class MemoryAdmin implements AdminQueries {
 
   private static Failure withoutStack(Failure failure) {
     return new Failure(
-        failure.code(),
-        failure.type(),
-        failure.message(),
-        "",
-        failure.fingerprint(),
-        failure.at());
+        failure.code(), failure.type(), failure.message(), "", failure.fingerprint(), failure.at());
   }
 
   @Override
@@ -364,16 +359,14 @@ final class MemoryAdmin implements AdminQueries {
         () ->
             tables
                 .operations
-                .computeIfAbsent(
-                    operation.name(), any -> new Tables.OperationRow(operation, null))
+                .computeIfAbsent(operation.name(), any -> new Tables.OperationRow(operation, null))
                 .operation());
   }
 
   @Override
   public Optional<Operation> operation(String name) {
     return tables.commit(
-        () ->
-            Optional.ofNullable(tables.operations.get(name)).map(Tables.OperationRow::operation));
+        () -> Optional.ofNullable(tables.operations.get(name)).map(Tables.OperationRow::operation));
   }
 
   @Override

@@ -37,8 +37,7 @@ class ChangeOfManyTest {
   private final List<Instant> changes = new ArrayList<>();
 
   private static <T> T fake(Class<T> type, InvocationHandler calls) {
-    return type.cast(
-        Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, calls));
+    return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, calls));
   }
 
   private BulkChange change(int chosen, Sleeper sleeper) {

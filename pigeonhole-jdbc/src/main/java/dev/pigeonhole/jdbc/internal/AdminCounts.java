@@ -22,7 +22,8 @@ final class AdminCounts {
   private static final String KEYS =
       "SELECT key_id, handler_key, family FROM {handler} ORDER BY key_id";
 
-  // Indexes: delivery_pk, later_due, poison_key; each is read no further than the bound. The time is
+  // Indexes: delivery_pk, later_due, poison_key; each is read no further than the bound. The time
+  // is
   // a constant: with a clock that ticks, what is due would be searched for in all that is not.
   private static final String COUNTS =
       """
@@ -143,10 +144,7 @@ final class AdminCounts {
     record Row(String state, int keyId, long count) {}
     List<Row> rows =
         statements.firstRows(
-            session,
-            text,
-            bind,
-            row -> new Row(row.getString(1), row.getInt(2), row.getLong(3)));
+            session, text, bind, row -> new Row(row.getString(1), row.getInt(2), row.getLong(3)));
     Map<String, Long> sums =
         rows.stream()
             .collect(Collectors.groupingBy(Row::state, Collectors.summingLong(Row::count)));

@@ -155,8 +155,7 @@ final class AdminDetail {
   private Optional<MessageState> state(Found found, String source, String id) {
     DeliveryFilter all =
         new DeliveryFilter(ALL_STATES, null, null, null, source, id, null, null, null);
-    List<Listed<DeliveryView>> deliveries =
-        lists.rows(all, new Slice(null, true, MOST_HANDLERS));
+    List<Listed<DeliveryView>> deliveries = lists.rows(all, new Slice(null, true, MOST_HANDLERS));
     return jdbc.read(
         session -> {
           Map<Long, StoredMessage> messages =

@@ -119,8 +119,7 @@ final class DeliveryQuery {
   private final Instant now;
 
   /** Looks at the cells and at the clock. */
-  DeliveryQuery(Session session, Statements statements, DeliveryFilter filter)
-      throws SQLException {
+  DeliveryQuery(Session session, Statements statements, DeliveryFilter filter) throws SQLException {
     if (filter.states().contains(DeliveryState.HELD)
         || filter.states().contains(DeliveryState.PAUSED)) {
       throw new IllegalArgumentException("No row says so: " + filter.states());

@@ -69,8 +69,7 @@ final class JdbcPruning {
 
   // Index: operation_pk. By name, and so without a lock on those that are under way: a step holds
   // its operation when it waits for the row of the inbox, which is held here.
-  private static final String FORGET_OPERATION =
-      "DELETE FROM {operation} WHERE operation_id = ?";
+  private static final String FORGET_OPERATION = "DELETE FROM {operation} WHERE operation_id = ?";
 
   private static final String DROP =
       "UPDATE {message} SET content = NULL, dropped = TRUE, edited = FALSE WHERE seq IN (:seqs)";
@@ -208,9 +207,7 @@ final class JdbcPruning {
       throws SQLException {
     List<String> old =
         session.query(
-            OLD_OPERATIONS,
-            params -> params.add(finishedBy).add(limit),
-            row -> row.getString(1));
+            OLD_OPERATIONS, params -> params.add(finishedBy).add(limit), row -> row.getString(1));
     session.batch(FORGET_OPERATION, old, (params, name) -> params.add(name));
   }
 

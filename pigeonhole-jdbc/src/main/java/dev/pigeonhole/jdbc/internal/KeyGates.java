@@ -298,9 +298,7 @@ final class KeyGates {
   boolean release(Session session, List<Key> keys, int keyId) throws SQLException {
     Set<Key> blocking = new HashSet<>();
     for (Key key : keys) {
-      if (!statements
-          .guarded(session, LOCK_HEADS, bind(key), row -> row.getLong(1))
-          .isEmpty()) {
+      if (!statements.guarded(session, LOCK_HEADS, bind(key), row -> row.getLong(1)).isEmpty()) {
         blocking.add(key);
       }
     }

@@ -142,8 +142,7 @@ final class PoisonChanges {
    *
    * @param chosen in ascending order, in which they are locked
    */
-  List<Effect> change(Session session, List<Place> chosen, AdminChange change)
-      throws SQLException {
+  List<Effect> change(Session session, List<Place> chosen, AdminChange change) throws SQLException {
     List<Effect> effects = new ArrayList<>();
     List<Poisoned> held = new ArrayList<>();
     for (Place each : chosen) {

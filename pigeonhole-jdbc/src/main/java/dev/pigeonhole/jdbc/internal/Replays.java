@@ -84,8 +84,7 @@ final class Replays {
     this.families = families;
   }
 
-  private record Message(
-      int lane, int touched, MessageRef ref, boolean dropped, boolean edited) {}
+  private record Message(int lane, int touched, MessageRef ref, boolean dropped, boolean edited) {}
 
   /** What came of it, and of which message. */
   record Replayed(Effect effect, MessageRef message) {}

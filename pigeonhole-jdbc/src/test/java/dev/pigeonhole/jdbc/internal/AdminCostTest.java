@@ -244,8 +244,7 @@ class AdminCostTest {
     Statements statements = jdbc.dialect.statements();
     return jdbc.read(
         session -> {
-          DeliveryQuery.Page page =
-              new DeliveryQuery(session, statements, filter).page(slice);
+          DeliveryQuery.Page page = new DeliveryQuery(session, statements, filter).page(slice);
           return read(session, page.text(), page.bind());
         });
   }

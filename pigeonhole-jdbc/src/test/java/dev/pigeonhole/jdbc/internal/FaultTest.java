@@ -83,8 +83,7 @@ class FaultTest {
   @Test
   void whatTheStoreItselfGivesUpIsDoneAgainOnEveryDatabase() {
     SQLException ours = new SQLException("An operator was faster", "40001");
-    for (Dialect dialect :
-        List.of(new PostgresDialect(), new MariaDbDialect(), new H2Dialect())) {
+    for (Dialect dialect : List.of(new PostgresDialect(), new MariaDbDialect(), new H2Dialect())) {
       assertThat(dialect.fault(ours)).as(dialect.name()).isEqualTo(Fault.DEADLOCK);
     }
   }
