@@ -19,7 +19,7 @@ import java.util.function.Predicate;
  */
 final class HandlerLine {
   /** After so many groups a worker queues up again, for an executor may have too few threads. */
-  private static final int GROUPS_IN_A_ROW = 32;
+  private static final int GROUPS_IN_A_ROW = 4;
 
   final BoundHandler handler;
   final int slots;
