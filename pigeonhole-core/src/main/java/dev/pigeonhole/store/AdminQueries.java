@@ -141,7 +141,7 @@ public interface AdminQueries {
    *
    * @param action what was done about it
    */
-  boolean endConflict(long conflict, String action, String actor, String reason);
+  boolean dismissConflict(long conflict, String actor, String reason);
 
   /**
    * Pauses a handler, in one commit with an audit row; {@link Nodes#paused()} tells of it. False if

@@ -77,7 +77,7 @@ final class StressedOperator {
 
   void dismissConflicts() {
     for (ConflictView each : admin.conflicts(5)) {
-      if (admin.endConflict(each.conflict(), "dismiss", ACTOR, REASON)) {
+      if (admin.dismissConflict(each.conflict(), ACTOR, REASON)) {
         dismissed.incrementAndGet();
       }
     }

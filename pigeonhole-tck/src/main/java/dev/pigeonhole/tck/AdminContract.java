@@ -312,8 +312,8 @@ abstract class AdminContract extends StoreFixture {
     assertThat(copy.view()).isEqualTo(newest);
     assertThat(copy.content()).asString(StandardCharsets.UTF_8).isEqualTo("third");
 
-    assertThat(store.admin().endConflict(newest.conflict(), "dismiss", "ada", "noise")).isTrue();
-    assertThat(store.admin().endConflict(newest.conflict(), "dismiss", "bob", "noise")).isFalse();
+    assertThat(store.admin().dismissConflict(newest.conflict(), "ada", "noise")).isTrue();
+    assertThat(store.admin().dismissConflict(newest.conflict(), "bob", "noise")).isFalse();
     assertThat(store.admin().conflict(newest.conflict())).isEmpty();
     assertThat(store.admin().conflicts(10)).containsExactly(conflicts.get(1));
   }
@@ -360,7 +360,7 @@ abstract class AdminContract extends StoreFixture {
     assertThat(claim(conflict, "m-2")).contains("m-2");
     assertThat(store.admin().conflicts(1).get(0).acceptedAs()).contains("m-2");
     assertThat(store.admin().audit(10)).extracting(AuditEntry::action).containsExactly("accept");
-    assertThat(store.admin().endConflict(conflict, "dismiss", "bob", "too late")).isFalse();
+    assertThat(store.admin().dismissConflict(conflict, "bob", "too late")).isFalse();
 
     store.admin().finishConflict(conflict, "m-3");
     assertThat(store.admin().conflict(conflict)).isPresent();

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.tuple;
 
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.admin.AuditEntry;
-import dev.pigeonhole.admin.ConflictView;
 import dev.pigeonhole.store.AdminChange;
 import dev.pigeonhole.store.AdminChange.Action;
 import dev.pigeonhole.store.AdminChange.Effect;
@@ -15,7 +14,6 @@ import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.Operation;
 import dev.pigeonhole.store.Place;
 import java.time.Duration;
-import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -89,13 +87,20 @@ abstract class AuditContract extends StoreFixture {
     assertThat(store.admin().resume(a.family(), a.keyId(), "cyd", "r-3")).isTrue();
     told("cyd", "resume", "r-3", "handler 'a'");
 
-    for (String action : List.of("dismiss", "accept")) {
-      accept(message("head").content(action).onConflict(OnConflict.KEEP).to(a).build());
-      ConflictView copy = store.admin().conflicts(1).get(0);
-      assertThat(store.admin().endConflict(copy.conflict(), action, "dan", "r-4")).isTrue();
-      told("dan", action, "r-4", "conflict %d of contract/head".formatted(copy.conflict()));
-    }
-    assertThat(store.admin().audit(100)).hasSize(5);
+    long conflict = secondCopy("head", "other");
+    String subject = "conflict %d of contract/head".formatted(conflict);
+    assertThat(store.admin().claimConflict(conflict, "new", "dan", "r-4")).hasValue("new");
+    told("dan", "accept", "r-4", subject);
+    store.admin().unclaimConflict(conflict, "new", "eve", "r-5");
+    told("eve", "unaccept", "r-5", subject);
+    assertThat(store.admin().dismissConflict(conflict, "fay", "r-6")).isTrue();
+    told("fay", "dismiss", "r-6", subject);
+    assertThat(store.admin().audit(100)).hasSize(6);
+  }
+
+  private long secondCopy(String id, String content) {
+    accept(message(id).content(content).onConflict(OnConflict.KEEP).to(a).build());
+    return store.admin().conflicts(1).get(0).conflict();
   }
 
   @Test
@@ -139,7 +144,7 @@ abstract class AuditContract extends StoreFixture {
     assertThat(store.admin().replay(SOURCE, "open", a, "ada", "x")).isEqualTo(Effect.OPEN);
     assertThat(store.admin().releaseKey(a.family(), a.keyId(), "k", hash, "ada", "x")).isFalse();
     assertThat(store.admin().resume(a.family(), a.keyId(), "ada", "x")).isFalse();
-    assertThat(store.admin().endConflict(1, "dismiss", "ada", "x")).isFalse();
+    assertThat(store.admin().dismissConflict(1, "ada", "x")).isFalse();
 
     assertThat(store.admin().audit(100)).isEmpty();
   }

@@ -502,7 +502,7 @@ final class MemoryAdmin implements AdminQueries {
           if (row.id() != conflict || !Objects.equals(row.acceptedAs(), from)) {
             return row;
           }
-          tables.audit(action, view(row).message(), "", actor, reason);
+          tables.audit(action, subject(view(row)), actor, reason);
           return row.acceptedAs(to);
         });
   }
@@ -516,7 +516,7 @@ final class MemoryAdmin implements AdminQueries {
   }
 
   @Override
-  public boolean endConflict(long conflict, String action, String actor, String reason) {
+  public boolean dismissConflict(long conflict, String actor, String reason) {
     return tables.commit(
         () -> {
           Optional<SecondCopy> copy = conflict(conflict);
@@ -524,10 +524,13 @@ final class MemoryAdmin implements AdminQueries {
             return false;
           }
           tables.conflicts.removeIf(row -> row.id() == conflict);
-          String subject = "conflict %d of %s".formatted(conflict, copy.get().view().message());
-          tables.audit(action, subject, actor, reason);
+          tables.audit("dismiss", subject(copy.get().view()), actor, reason);
           return true;
         });
+  }
+
+  private static String subject(ConflictView copy) {
+    return "conflict %d of %s".formatted(copy.conflict(), copy.message());
   }
 
   @Override
@@ -722,7 +725,9 @@ final class MemoryAdmin implements AdminQueries {
     if (row.blocked()) {
       return DeliveryState.BLOCKED;
     }
-    return row.due() == null || row.isDue(now) ? DeliveryState.PENDING : DeliveryState.SCHEDULED;
+    // A row with a place is read by that, whatever the clock says.
+    boolean ready = row.delivery().place() > 0 || row.due() == null || row.isDue(now);
+    return ready ? DeliveryState.PENDING : DeliveryState.SCHEDULED;
   }
 
   private DeliveryView view(MessageRow message, Tables.PoisonRow poison) {

@@ -10,6 +10,7 @@ import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.HandlerCounts;
+import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.store.InboxStore;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -43,7 +44,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class TestInbox implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
-  private static final int MOST_AUDITED = 10_000;
   private static final Set<String> ENDINGS = Set.of("complete", "discard");
 
   private final InboxStore store;
@@ -246,7 +246,7 @@ public final class TestInbox implements AutoCloseable {
   /** Whether an operator's word was the last that was said of it. */
   boolean endedByHand(DeliveryView view) {
     String subject = "%s for handler '%s'".formatted(view.message(), view.handler());
-    return inbox().admin().audit(MOST_AUDITED).stream()
+    return inbox().admin().audit(InboxAdmin.MOST_LISTED).stream()
         .filter(entry -> entry.subject().startsWith(subject))
         .findFirst()
         .filter(newest -> ENDINGS.contains(newest.action()))

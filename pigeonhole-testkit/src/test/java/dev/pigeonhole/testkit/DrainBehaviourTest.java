@@ -44,6 +44,18 @@ class DrainBehaviourTest {
   }
 
   @Test
+  void keysThatBecameOneHandlerLaterBelongToItsDrainCheck() {
+    inbox(HandlerKey.of("v1")).receive("m-1", "x");
+    inbox(HandlerKey.of("v2")).receive("m-2", "x");
+    InboxAdmin admin = inbox(HandlerKey.of("v2").formerly("v1")).inbox().admin();
+
+    assertThat(admin.drainCheck("v1"))
+        .isEqualTo(new DrainCheck("v1", Count.of(1), Map.of("v2", Count.of(1))));
+    assertThat(admin.drainCheck("v2"))
+        .isEqualTo(new DrainCheck("v2", Count.of(1), Map.of("v1", Count.of(1))));
+  }
+
+  @Test
   void aDrainCheckCountsUpToTenThousandAndIsNotDrainedThen() {
     TestInbox inbox = inbox(HandlerKey.of("v1"));
     for (int i = 0; i < 10_001; i++) {

@@ -38,6 +38,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.BiFunction;
 import java.util.stream.Collectors;
@@ -304,7 +305,7 @@ public final class DefaultAdmin implements InboxAdmin {
   @Override
   public boolean dismissConflict(long conflict, String reason) {
     return queries()
-        .endConflict(conflict, "dismiss", admin.actor(), Administration.checked(reason));
+        .dismissConflict(conflict, admin.actor(), Administration.checked(reason));
   }
 
   @Override
@@ -333,9 +334,10 @@ public final class DefaultAdmin implements InboxAdmin {
   @Override
   public DrainCheck drainCheck(String handler) {
     HandlerId asked = id(handler);
+    Set<Integer> kin = queries().kin(asked.family());
     Map<String, Count> others = new TreeMap<>();
     for (HandlerId each : admin.store().maintenance().handlers()) {
-      if (each.family() == asked.family() && each.keyId() != asked.keyId()) {
+      if (kin.contains(each.family()) && each.keyId() != asked.keyId()) {
         others.put(each.key(), open(each));
       }
     }

@@ -8,7 +8,10 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
 
-/** Second copies with other content that wait for somebody. */
+/**
+ * Second copies with other content that wait for somebody. Who accepts one claims it first, under
+ * the id that it shall have: so it becomes one message, whoever tries it how often.
+ */
 final class Conflicts {
 
   private static final String SELECT =
@@ -29,6 +32,19 @@ final class Conflicts {
   private static final String WHOLE =
       SELECT.formatted(", c.content, c.headers, c.ordering_key, c.occurred_at")
           + "WHERE c.conflict_id = ?";
+
+  // Index: conflict_pk, here and below.
+  private static final String CLAIM =
+      "UPDATE {conflict} SET accepted_as = ? WHERE conflict_id = ? AND accepted_as IS NULL";
+
+  private static final String CLAIMED =
+      "SELECT accepted_as FROM {conflict} WHERE conflict_id = ? AND accepted_as IS NOT NULL";
+
+  private static final String UNCLAIM =
+      "UPDATE {conflict} SET accepted_as = NULL WHERE conflict_id = ? AND accepted_as = ?";
+
+  private static final String FINISH =
+      "DELETE FROM {conflict} WHERE conflict_id = ? AND accepted_as = ?";
 
   private static final String DELETE =
       "DELETE FROM {conflict} WHERE conflict_id = ? AND accepted_as IS NULL";
@@ -78,17 +94,51 @@ final class Conflicts {
         Optional.ofNullable(row.getString(10)));
   }
 
-  boolean end(long conflict, String action, String actor, String reason) {
+  /** The id that it is kept for, this one or another; empty if it is gone. */
+  Optional<String> claim(long conflict, String newId, String actor, String reason) {
+    return jdbc.transaction(
+        session -> {
+          // Who comes at the same moment waits here for the row, and then finds it claimed.
+          if (session.update(CLAIM, params -> params.add(newId).add(conflict)) == 1) {
+            audit(session, find(session, conflict), "accept", actor, reason);
+          }
+          return session.one(CLAIMED, params -> params.add(conflict), row -> row.getString(1));
+        });
+  }
+
+  void unclaim(long conflict, String newId, String actor, String reason) {
+    jdbc.transaction(
+        session -> {
+          boolean freed = session.update(UNCLAIM, params -> params.add(conflict).add(newId)) == 1;
+          if (freed) {
+            audit(session, find(session, conflict), "unaccept", actor, reason);
+          }
+          return freed;
+        });
+  }
+
+  void finish(long conflict, String newId) {
+    jdbc.transaction(session -> session.update(FINISH, params -> params.add(conflict).add(newId)));
+  }
+
+  boolean dismiss(long conflict, String actor, String reason) {
     return jdbc.transaction(
         session -> {
           Optional<SecondCopy> copy = find(session, conflict);
           boolean ended =
               session.update(DELETE, params -> params.add(conflict)) == 1 && copy.isPresent();
           if (ended) {
-            String subject = "conflict %d of %s".formatted(conflict, copy.get().view().message());
-            Audit.add(session, action, actor, reason, subject);
+            audit(session, copy, "dismiss", actor, reason);
           }
           return ended;
         });
+  }
+
+  private static void audit(
+      Session session, Optional<SecondCopy> copy, String action, String actor, String reason)
+      throws SQLException {
+    ConflictView view = copy.orElseThrow().view();
+    String subject = "conflict %d of %s".formatted(view.conflict(), view.message());
+    Audit.add(session, action, actor, reason, subject);
   }
 }

@@ -47,7 +47,6 @@ final class JdbcAdmin implements AdminQueries {
   private final Operations operations;
   private final AdminChanges changes;
   private final Conflicts conflicts;
-  private final ConflictClaims claims;
   private final Pauses pauses;
   private final BoundedCounts bounded;
 
@@ -70,7 +69,6 @@ final class JdbcAdmin implements AdminQueries {
     this.operations = new Operations(jdbc);
     this.changes = new AdminChanges(jdbc, families, statements, pruning, keys, poison, operations);
     this.conflicts = new Conflicts(jdbc);
-    this.claims = new ConflictClaims(jdbc);
     this.pauses = new Pauses(jdbc, families);
     this.bounded = new BoundedCounts(jdbc, statements);
   }
@@ -225,23 +223,23 @@ final class JdbcAdmin implements AdminQueries {
   }
 
   @Override
-  public boolean endConflict(long conflict, String action, String actor, String reason) {
-    return conflicts.end(conflict, action, actor, reason);
+  public boolean dismissConflict(long conflict, String actor, String reason) {
+    return conflicts.dismiss(conflict, actor, reason);
   }
 
   @Override
   public Optional<String> claimConflict(long conflict, String newId, String actor, String reason) {
-    return claims.claim(conflict, newId, actor, reason);
+    return conflicts.claim(conflict, newId, actor, reason);
   }
 
   @Override
   public void unclaimConflict(long conflict, String newId, String actor, String reason) {
-    claims.unclaim(conflict, newId, actor, reason);
+    conflicts.unclaim(conflict, newId, actor, reason);
   }
 
   @Override
   public void finishConflict(long conflict, String newId) {
-    claims.finish(conflict, newId);
+    conflicts.finish(conflict, newId);
   }
 
   @Override
