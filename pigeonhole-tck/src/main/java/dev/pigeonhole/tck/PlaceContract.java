@@ -58,6 +58,16 @@ abstract class PlaceContract extends StoreFixture {
   }
 
   @Test
+  void aRowWithAPlaceIsPendingWhateverTheClockSays() {
+    ahead = Duration.ofHours(1);
+    at("m", 1);
+    ahead = Duration.ZERO; // its due time is ahead of the clock now, and nobody goes by that
+
+    assertThat(placed(a)).hasSize(1);
+    assertThat(view("m", a).state()).isEqualTo(DeliveryState.PENDING);
+  }
+
+  @Test
   void theFirstOfEqualsIsTheOneThatCameFirst() {
     long first = at("z", 1);
     long second = at("y", 1);

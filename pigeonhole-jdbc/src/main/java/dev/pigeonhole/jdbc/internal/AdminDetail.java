@@ -47,7 +47,7 @@ final class AdminDetail {
                    failures, crashes, releases, key_id, handler
             FROM {delivery} WHERE lane = :lane AND seq = :seq AND handler IN (:kin)
             UNION ALL
-            SELECT 'l', due_at, CAST(NULL AS :time), failures, crashes, releases, key_id, handler
+            SELECT CASE WHEN place > 0 THEN 'd' ELSE 'l' END, due_at, CAST(NULL AS :time), failures, crashes, releases, key_id, handler
             FROM {later} WHERE seq = :seq AND handler IN (:kin)
             UNION ALL
             SELECT 'p', CAST(NULL AS :time), poisoned_at, failures, crashes, releases, key_id, handler
