@@ -64,7 +64,7 @@ class LockOrderTest {
 
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
-  void aStepOfABulkRetry(TestDatabase database) {
+  void aStepOfABulkRetryLocksTableAfterTable(TestDatabase database) {
     open(database);
     Delivery one = poisoned("a", 1, rig.a, OnPoison.BLOCK_KEY);
     Delivery two = poisoned("b", 2, rig.a, OnPoison.BLOCK_KEY);
@@ -87,7 +87,7 @@ class LockOrderTest {
 
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
-  void retentionThatDeletesPoison(TestDatabase database) {
+  void retentionThatDeletesPoisonLocksTableAfterTable(TestDatabase database) {
     open(database);
     poisoned("a", 1, rig.a, OnPoison.BLOCK_KEY);
     poisoned("b", 2, rig.a, OnPoison.BLOCK_KEY);
@@ -105,7 +105,7 @@ class LockOrderTest {
 
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
-  void theReleaseOfAKeyOfFamiliesThatCountAsOne(TestDatabase database) {
+  void theReleaseOfAKeyOfFamiliesThatCountAsOneLocksTableAfterTable(TestDatabase database) {
     open(database);
     poisoned("a", 1, rig.a, OnPoison.BLOCK_KEY);
     poisoned("b", 1, rig.b, OnPoison.HOLD_SEQUENCE);
@@ -120,7 +120,7 @@ class LockOrderTest {
 
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
-  void aSettleOfRowsThatWaitInSeveralKeys(TestDatabase database) {
+  void aSettleOfRowsThatWaitInSeveralKeysLocksTableAfterTable(TestDatabase database) {
     open(database);
     poisoned("a", 1, rig.a, OnPoison.HOLD_SEQUENCE);
     poisoned("b", 2, rig.a, OnPoison.BLOCK_KEY);

@@ -66,8 +66,9 @@ final class AdminChanges {
   }
 
   /**
-   * Others lock messages in another order. Whoever holds none yet may wait for them; behind that
-   * the step ends, and the next one begins with what is in use.
+   * Others lock messages in another order. A replay that holds none yet may wait for them; behind
+   * that the step ends, and the next one begins with what is in use. A purge leaves out what is in
+   * use at the head of a step.
    */
   private List<Effect> ofMessages(Session session, List<Place> chosen, AdminChange change)
       throws SQLException {

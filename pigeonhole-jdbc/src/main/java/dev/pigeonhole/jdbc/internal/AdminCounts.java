@@ -22,8 +22,7 @@ final class AdminCounts {
   private static final String KEYS =
       "SELECT key_id, handler_key, family FROM {handler} ORDER BY key_id";
 
-  // Indexes: delivery_pk, later_due, poison_key; each is read no further than the bound. The time
-  // is
+  // Indexes: delivery_pk, later_due, poison_key; each is read no further than the bound. The time is
   // a constant: with a clock that ticks, what is due would be searched for in all that is not.
   private static final String COUNTS =
       """

@@ -24,7 +24,8 @@ import org.jspecify.annotations.Nullable;
  * has a row wait holds what it waits for: either the one finds the row, or the other finds nothing
  * in the way. Locks are taken in the order poison, closed_key, handler: whoever has to do with
  * several keys takes all of one table before the first of the next, or two of them could wait for
- * each other.
+ * each other. Closed keys are taken key by key. Poisoned rows are not: an operator takes them by
+ * number, and where he meets a settler the database ends one of them, who tries again.
  *
  * <p>A key may hold very many rows. They are let go in parts, each in a commit of its own: the key
  * is closed from the last one on, as <em>releasing</em>, and {@link #step} goes on from there,
@@ -35,6 +36,10 @@ import org.jspecify.annotations.Nullable;
 final class KeyGates {
 
   static final int PART = 1000;
+
+  /** Key by key, so that two settlers wait for each other; in a key the lowest number first. */
+  static final Comparator<Delivery> BY_KEY =
+      Comparator.comparing(KeyGates::key, Key.ORDER).thenComparing(Delivery::seq);
 
   // Index: poison_key. Waits for an operator who is just dealing with the head.
   private static final String LOCK_HEAD =
@@ -185,7 +190,7 @@ final class KeyGates {
   /** Closes the keys of these rows behind them, until somebody releases them. */
   void close(Session session, List<Delivery> heads) throws SQLException {
     List<Delivery> keyed =
-        heads.stream().filter(each -> each.keyHash() != null).sorted(Named.ORDER).toList();
+        heads.stream().filter(each -> each.keyHash() != null).sorted(BY_KEY).toList();
     for (Delivery each : keyed) { // one by one: two of them may be of one key
       Key key = key(each);
       close(session, CLOSED_HELD, key, each.keyId(), each.seq());

@@ -204,9 +204,9 @@ final class PoisonChanges {
           "%s for %s%s"
               .formatted(ref(session, each.seq()), Audit.handler(session, each.keyId()), how);
       Audit.add(session, change, subject);
-      CrashPoints.reach("retry.before-commit");
     }
     gates.letGo(session, freed);
+    CrashPoints.reach("retry.before-commit");
   }
 
   private static void revive(Session session, Poisoned head) throws SQLException {

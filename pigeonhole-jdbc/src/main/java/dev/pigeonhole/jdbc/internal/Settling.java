@@ -31,12 +31,6 @@ final class Settling {
   private static final int SLOTS = 10;
   private static final Duration LONGEST_DELAY = Duration.ofDays(36_500);
 
-  /** Key by key, so that two settlers wait for each other; in a key the lowest number first. */
-  private static final Comparator<Delivery> BY_KEY =
-      Comparator.comparing((Delivery each) -> KeyGates.key(each).handler())
-          .thenComparing(each -> KeyGates.key(each).keyHash())
-          .thenComparing(Delivery::seq);
-
   // Index: failure_pk.
   private static final String LAST_NUMBERS =
       """
@@ -155,7 +149,7 @@ final class Settling {
         outcomes.entrySet().stream()
             .filter(each -> each.getValue() instanceof Outcome.Blocked)
             .map(Map.Entry::getKey)
-            .sorted(BY_KEY)
+            .sorted(KeyGates.BY_KEY)
             .toList();
     List<Delivery> headless = new ArrayList<>();
     Set<KeyGates.Key> headed = new HashSet<>();
