@@ -1,8 +1,8 @@
 package dev.pigeonhole.admin;
 
 /**
- * How many deliveries stand where, for one exact handler key; each counted up to {@link
- * Count#MOST}.
+ * How many deliveries stand where, for one exact handler key; each counted no further than asked
+ * for, {@link Count#MOST} as a rule.
  *
  * @param pending those that can be run now
  * @param scheduled those that wait for a time

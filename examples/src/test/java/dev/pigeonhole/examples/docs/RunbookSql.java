@@ -79,7 +79,8 @@ final class RunbookSql {
               "One message through its life",
               "A line for each handler, wherever its delivery stands.",
               """
-              SELECT {h.handler_key}, 'completed' AS state, r.completed_at AS since, r.failures
+              SELECT {h.handler_key}, CASE WHEN r.outcome = 1 THEN 'discarded' ELSE 'completed' END AS state,
+                     r.completed_at AS since, r.failures
               FROM {message m}
               JOIN {receipt r} ON r.seq = m.seq
               JOIN {handler h} ON h.key_id = r.key_id
