@@ -14,6 +14,7 @@ import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.Operation;
 import dev.pigeonhole.store.Place;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 

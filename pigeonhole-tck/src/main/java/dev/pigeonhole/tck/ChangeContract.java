@@ -215,7 +215,7 @@ abstract class ChangeContract extends StoreFixture {
     assertThat(text(load(seq))).isEqualTo("broken");
     MessageDetail.Delivery shown =
         store.admin().message(SOURCE, "m").orElseThrow().deliveries().get(0);
-    assertThat(shown.view().handler()).isEqualTo("b");
+    assertThat(shown.view().handler()).as("the key it was completed under").isEqualTo("a");
     assertThat(shown.edit().orElseThrow().by()).isEqualTo("ada");
     settle(ready(b, seq), completed());
     assertThat(replay("m", both.get(0))).isEqualTo(Effect.CHANGED);

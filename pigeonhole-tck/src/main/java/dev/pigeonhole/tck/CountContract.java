@@ -1,8 +1,10 @@
 package dev.pigeonhole.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.groups.Tuple.tuple;
 
 import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.TypeCount;
 import java.time.Duration;
@@ -69,6 +71,26 @@ abstract class CountContract extends StoreFixture {
             new TypeCount(true, DeliveryState.PENDING, "order", 3),
             new TypeCount(false, DeliveryState.SCHEDULED, "order", 3),
             new TypeCount(false, DeliveryState.POISONED, "order", 3));
+  }
+
+  @Test
+  void whatIsReplayedToAnotherKeyOfItsHandlerIsCountedUnderTheKeyThatItKeeps() {
+    long seq = order("m", a);
+    settle(ready(a, seq), completed());
+    List<HandlerId> both = family("b", "a"); // had numbers of their own before
+    store.admin().replay(SOURCE, "m", both.get(0), "ada", "once more");
+
+    assertThat(store.admin().open(a, 100)).isEqualTo(1);
+    assertThat(store.admin().open(both.get(1), 100)).isEqualTo(1);
+    assertThat(store.admin().open(b, 100)).isZero();
+    assertThat(store.admin().counts(100))
+        .extracting(HandlerCounts::handler, each -> each.pending().value())
+        .containsExactlyInAnyOrder(tuple("a", 1L), tuple("b", 0L));
+
+    settle(ready(b, seq), poisoned());
+    assertThat(store.admin().counts(100))
+        .extracting(HandlerCounts::handler, each -> each.poisoned().value())
+        .containsExactlyInAnyOrder(tuple("a", 1L), tuple("b", 0L));
   }
 
   @Test

@@ -304,8 +304,7 @@ public final class DefaultAdmin implements InboxAdmin {
 
   @Override
   public boolean dismissConflict(long conflict, String reason) {
-    return queries()
-        .dismissConflict(conflict, admin.actor(), Administration.checked(reason));
+    return queries().dismissConflict(conflict, admin.actor(), Administration.checked(reason));
   }
 
   @Override

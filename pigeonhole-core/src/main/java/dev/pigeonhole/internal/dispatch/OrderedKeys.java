@@ -329,8 +329,9 @@ final class OrderedKeys {
     } else if (key.members.isEmpty() && key.running == null) {
       line.keys.remove(hash);
       key.leftOut.forEach(cell -> hungry.add(new KeyName(cell, hash)));
-    } else if (!key.full() && key.nobodyCouldRun()) {
-      line.keys.remove(hash); // whoever comes next asks what stands before it anyway
+    } else if (!key.full() && key.nobodyCouldRun() && line.handler.families().size() == 1) {
+      // Whoever comes next asks what stands before it anyway, though in its own family alone.
+      line.keys.remove(hash);
     }
   }
 

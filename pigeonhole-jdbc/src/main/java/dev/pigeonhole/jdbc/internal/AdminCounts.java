@@ -5,8 +5,10 @@ import dev.pigeonhole.admin.HandlerCounts;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -22,7 +24,8 @@ final class AdminCounts {
   private static final String KEYS =
       "SELECT key_id, handler_key, family FROM {handler} ORDER BY key_id";
 
-  // Indexes: delivery_pk, later_due, poison_key; each is read no further than the bound. The time is
+  // Indexes: delivery_pk, later_due, poison_key; each is read no further than the bound. The time
+  // is
   // a constant: with a clock that ticks, what is due would be searched for in all that is not.
   private static final String COUNTS =
       """
@@ -149,7 +152,10 @@ final class AdminCounts {
             .collect(Collectors.groupingBy(Row::state, Collectors.summingLong(Row::count)));
     sums.forEach(
         (state, sum) -> {
-          for (int keyId : keyIds) {
+          Set<Integer> counted = new HashSet<>(keyIds);
+          // What is replayed to another key of its handler keeps its key, whose family is another.
+          rows.forEach(row -> counted.add(row.keyId()));
+          for (int keyId : counted) {
             long own =
                 rows.stream()
                     .filter(row -> row.keyId() == keyId && row.state().equals(state))
@@ -157,7 +163,7 @@ final class AdminCounts {
                     .sum();
             found
                 .computeIfAbsent(keyId, any -> new HashMap<>())
-                .put(state, new Count(Math.min(most, own), sum > most));
+                .merge(state, new Count(Math.min(most, own), sum > most), Count::plus);
           }
         });
   }
@@ -171,12 +177,12 @@ final class AdminCounts {
     return new HandlerCounts(
         key,
         atMost(most, ready),
-        found.getOrDefault("scheduled", none),
+        atMost(most, found.getOrDefault("scheduled", none)),
         none,
         none,
-        found.getOrDefault("blocked", none),
+        atMost(most, found.getOrDefault("blocked", none)),
         atMost(most, found.getOrDefault("completed", none)),
-        found.getOrDefault("poisoned", none));
+        atMost(most, found.getOrDefault("poisoned", none)));
   }
 
   private static Count atMost(int most, Count count) {

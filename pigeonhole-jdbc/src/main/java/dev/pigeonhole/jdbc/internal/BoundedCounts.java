@@ -6,7 +6,6 @@ import dev.pigeonhole.store.TypeCount;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
 
 /** Counts that stop at a bound, so that what they cost does not grow with what waits. */
 final class BoundedCounts {
@@ -34,24 +33,25 @@ final class BoundedCounts {
   /** Where deliveries without a receipt stand. */
   static final List<String> PLACES = List.of(FRESH, LATER, POISONED);
 
-  // Indexes: delivery_pk, later_due. Those of other keys of the family are passed over.
+  // Indexes: delivery_pk, later_due. Those of other keys are passed over. What is replayed to
+  // another key of its handler keeps its key and stands in the family of the other.
   private static final String OPEN =
       """
       SELECT count(*)
-      FROM (SELECT 1 FROM {delivery} WHERE handler = :family AND lane IN (:lanes) AND key_id = ? LIMIT :most) d
+      FROM (SELECT 1 FROM {delivery} WHERE handler IN (:kin) AND lane IN (:lanes) AND key_id = ? LIMIT :most) d
       UNION ALL
       SELECT count(*)
-      FROM (SELECT 1 FROM {later} WHERE handler = :family AND lane IN (:lanes) AND key_id = ? LIMIT :most) l
+      FROM (SELECT 1 FROM {later} WHERE handler IN (:kin) AND lane IN (:lanes) AND key_id = ? LIMIT :most) l
       """;
-
-  private static final String LANES = "SELECT lanes FROM {inbox} WHERE id = 1";
 
   private final Jdbc jdbc;
   private final Statements statements;
+  private final Families families;
 
-  BoundedCounts(Jdbc jdbc, Statements statements) {
+  BoundedCounts(Jdbc jdbc, Statements statements, Families families) {
     this.jdbc = jdbc;
     this.statements = statements;
+    this.families = families;
   }
 
   List<TypeCount> byType(int most) {
@@ -78,11 +78,6 @@ final class BoundedCounts {
                 row.getLong(3)));
   }
 
-  private static String lanes(Session session) throws SQLException {
-    int lanes = session.one(LANES, params -> {}, row -> row.getInt(1)).orElse(1);
-    return Lists.numbers(IntStream.range(0, lanes).boxed().toList());
-  }
-
   static String typesOf(String rows) {
     return BY_TYPE.formatted(rows);
   }
@@ -93,8 +88,8 @@ final class BoundedCounts {
           String text =
               session
                   .sql(OPEN)
-                  .replace(":family", String.valueOf(handler.family()))
-                  .replace(":lanes", lanes(session))
+                  .replace(":kin", Lists.numbers(families.kin(handler.family())))
+                  .replace(":lanes", AdminCounts.lanes(session))
                   .replace(":most", String.valueOf(most));
           List<Long> counts =
               statements.guarded(

@@ -70,7 +70,7 @@ final class JdbcAdmin implements AdminQueries {
     this.changes = new AdminChanges(jdbc, families, statements, pruning, keys, poison, operations);
     this.conflicts = new Conflicts(jdbc);
     this.pauses = new Pauses(jdbc, families);
-    this.bounded = new BoundedCounts(jdbc, statements);
+    this.bounded = new BoundedCounts(jdbc, statements, families);
   }
 
   // ---- seeing

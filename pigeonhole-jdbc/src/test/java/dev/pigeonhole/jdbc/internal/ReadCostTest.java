@@ -132,7 +132,7 @@ class ReadCostTest {
 
             @Override
             public long types(Session session, String rows, int most) throws SQLException {
-              BoundedCounts counts = new BoundedCounts(jdbc, statements);
+              BoundedCounts counts = new BoundedCounts(jdbc, statements, new Families());
               return Costs.counted(session, () -> counts.byType(session, rows, most));
             }
           });
