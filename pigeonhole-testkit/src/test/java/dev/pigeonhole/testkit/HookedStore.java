@@ -42,6 +42,7 @@ final class HookedStore implements InboxStore {
   private final Map<String, Hook> hooks = new ConcurrentHashMap<>();
   private final Map<String, AtomicInteger> calls = new ConcurrentHashMap<>();
   private volatile InstantSource clock;
+  private boolean interruptible = true;
 
   HookedStore(InboxStore store) {
     this.store = store;
@@ -70,6 +71,12 @@ final class HookedStore implements InboxStore {
   /** What the engine takes for the time; the store itself keeps its own. */
   HookedStore tell(InstantSource time) {
     clock = time;
+    return this;
+  }
+
+  /** From now on an interrupt would do harm, as it does to H2. */
+  HookedStore uninterruptible() {
+    interruptible = false;
     return this;
   }
 
@@ -143,5 +150,10 @@ final class HookedStore implements InboxStore {
   @Override
   public InstantSource clock() {
     return clock;
+  }
+
+  @Override
+  public boolean interruptible() {
+    return interruptible;
   }
 }

@@ -30,6 +30,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -235,6 +236,32 @@ class SourceBehaviourTest {
     } finally {
       end.countDown();
     }
+  }
+
+  @Test
+  void aStopInterruptsNobodyInAStoreThatCannotBearIt() throws Exception {
+    CountDownLatch prunes = new CountDownLatch(1);
+    AtomicReference<Throwable> harm = new AtomicReference<>();
+    HookedStore fragile =
+        new HookedStore(store)
+            .uninterruptible()
+            .around(
+                "prune",
+                step -> {
+                  prunes.countDown();
+                  try {
+                    TimeUnit.MILLISECONDS.sleep(300); // the stop comes meanwhile
+                  } catch (InterruptedException e) {
+                    harm.set(e);
+                  }
+                  return step.proceed();
+                });
+    Channel channel = Channel.named("c").on(String.class).handle("h", text -> {}).build();
+    Inbox inbox = builder(fragile, channel, tap).keepReceipts(ofDays(1)).build();
+    try (RunningInbox node = inbox.start()) {
+      assertThat(prunes.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+    }
+    assertThat(harm).hasValue(null);
   }
 
   @Test

@@ -195,6 +195,11 @@ public final class Engine {
     return lines.resting(handler);
   }
 
+  /** Whether threads that may be in the store can be interrupted. */
+  public boolean interruptible() {
+    return timeouts.interrupting();
+  }
+
   public boolean attemptsRunning() {
     return !runner.running().isEmpty();
   }

@@ -33,6 +33,10 @@ final class Timeouts {
     this.interrupting = interrupting;
   }
 
+  boolean interrupting() {
+    return interrupting;
+  }
+
   /** After a handler has returned: an interrupt it left behind must not reach the next one. */
   void tidyThread() {
     if (timer != null) {

@@ -78,10 +78,16 @@ final class Loop {
     }
   }
 
-  /** The same for a loop that runs code of users, who may not come back: for so long at most. */
-  void stop(Duration patience) {
+  /**
+   * The same for a loop that runs code of users, who may not come back: for so long at most.
+   *
+   * @param interrupting whether an interrupt does no harm to the store that it may be in
+   */
+  void stop(Duration patience, boolean interrupting) {
     stopped = true;
-    thread.interrupt();
+    if (interrupting) {
+      thread.interrupt();
+    }
     try {
       thread.join(patience.toMillis());
     } catch (InterruptedException e) {

@@ -202,9 +202,9 @@ final class RunningEngine implements RunningInbox {
       }
       awaitWhile(engine::settlesWaiting, stopGrace.plusSeconds(1));
     } finally {
-      backlog.stop(PATIENCE_WITH_LISTENERS);
+      backlog.stop(PATIENCE_WITH_LISTENERS, engine.interruptible());
       if (pruner != null) {
-        pruner.stop(PATIENCE_WITH_LISTENERS);
+        pruner.stop(PATIENCE_WITH_LISTENERS, engine.interruptible());
       }
       listenNoLonger();
       reader.stop();
