@@ -732,7 +732,7 @@ class RunningBehaviourTest {
   }
 
   @Test
-  void aRetryWaitsForItsTimeAndNotForTheEndOfTheBacklog() {
+  void clm23_aRetryWaitsForItsTimeAndNotForTheEndOfTheBacklog() {
     List<String> attempts = new CopyOnWriteArrayList<>();
     TestInbox inbox =
         inboxOfMessages(

@@ -404,7 +404,7 @@ class ReadsTest {
   }
 
   @Test
-  void freshRowsWithoutEndDoNotKeepBackThoseThatAreDue() {
+  void clm23_freshRowsWithoutEndDoNotKeepBackThoseThatAreDue() {
     for (long seq = 1; seq <= 100_000; seq++) {
       store.rows.add(seq);
     }
@@ -420,7 +420,7 @@ class ReadsTest {
   }
 
   @Test
-  void dueRowsWithoutEndDoNotKeepBackFreshOnes() {
+  void clm23_dueRowsWithoutEndDoNotKeepBackFreshOnes() {
     for (long seq = 1; seq <= 100_000; seq++) {
       store.rows.add(seq);
     }
