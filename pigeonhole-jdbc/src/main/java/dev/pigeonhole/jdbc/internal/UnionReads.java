@@ -35,13 +35,14 @@ final class UnionReads {
        WHERE lane = %d AND handler = %d AND seq > %d AND seq <= %d ORDER BY seq LIMIT %d)
       """;
 
-  // Index: later_due; one row more than asked for tells what is next.
+  // Index: later_due; one row more than asked for tells what is next. Without the columns that are
+  // alike in the order, H2 would sort all that waits.
   private static final String DUE =
       """
       (SELECT seq, lane, handler, version, key_id, failures, crashes, releases, key_hash, mark, due_at, {now}
        FROM {later}
        WHERE lane = %d AND handler = %d AND place = 0 AND %s
-       ORDER BY due_at, seq LIMIT %d)
+       ORDER BY lane, handler, place, due_at, seq LIMIT %d)
       """;
 
   // Index: later_due, from the first place on.
