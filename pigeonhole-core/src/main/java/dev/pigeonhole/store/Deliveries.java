@@ -18,9 +18,9 @@ public interface Deliveries {
 
   /**
    * Rows of {@code later} whose due time has come, and when the next one comes; not those with a
-   * place.
+   * place. Each cell is asked for once at most.
    */
-  DueRead due(List<CellLimit> cells);
+  DueRead due(List<DueRange> ranges);
 
   /**
    * Rows that have a place of their own, the lowest first, over all of these cells. Such a row

@@ -156,7 +156,7 @@ class PlanTest {
             .deliveries()
             .due(
                 Rig.cells(rig.a).stream()
-                    .map(c -> new dev.pigeonhole.store.CellLimit(c, 100))
+                    .map(c -> dev.pigeonhole.store.DueRange.fromStart(c, 100))
                     .toList())
             .rows();
     assertThat(late).isNotEmpty();
@@ -188,7 +188,7 @@ class PlanTest {
             .deliveries()
             .due(
                 Rig.cells(rig.a).stream()
-                    .map(c -> new dev.pigeonhole.store.CellLimit(c, 100))
+                    .map(c -> dev.pigeonhole.store.DueRange.fromStart(c, 100))
                     .toList())
             .rows());
   }

@@ -4,8 +4,8 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.Cell;
-import dev.pigeonhole.store.CellLimit;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.Outcome;
@@ -92,7 +92,7 @@ final class Rig {
                 .stream(),
             store
                 .deliveries()
-                .due(cells(handler).stream().map(cell -> new CellLimit(cell, limit)).toList())
+                .due(cells(handler).stream().map(cell -> DueRange.fromStart(cell, limit)).toList())
                 .rows()
                 .stream())
         .toList();

@@ -6,6 +6,7 @@ import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellLimit;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
 import java.time.Duration;
@@ -103,7 +104,7 @@ abstract class PlaceContract extends StoreFixture {
     settle(failed, failed());
 
     assertThat(fresh(a)).containsExactly(fresh);
-    assertThat(seqs(store.deliveries().due(List.of(new CellLimit(cell(0, a), 1))).rows()))
+    assertThat(seqs(store.deliveries().due(List.of(DueRange.fromStart(cell(0, a), 1))).rows()))
         .containsExactly(failed.seq());
     assertThat(dueRead(a).untilNext()).isEqualTo(Optional.empty());
     assertThat(placed(a)).hasSize(20);

@@ -3,8 +3,9 @@ package dev.pigeonhole.tck;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.store.Cell;
-import dev.pigeonhole.store.CellLimit;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DuePosition;
+import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.Range;
@@ -12,6 +13,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
@@ -165,9 +167,9 @@ abstract class ReadContract extends StoreFixture {
   void b47_theTimeUntilTheNextRowFallsDueMovesWithTheClock() {
     settle(delivered("m", a), failedFor(Duration.ofSeconds(10)));
 
-    assertThat(dueRead(a)).isEqualTo(new DueRead(List.of(), some(10)));
+    assertThat(dueRead(a)).isEqualTo(new DueRead(List.of(), some(10), Map.of()));
     clock.advance(Duration.ofSeconds(4));
-    assertThat(dueRead(a)).isEqualTo(new DueRead(List.of(), some(6)));
+    assertThat(dueRead(a)).isEqualTo(new DueRead(List.of(), some(6), Map.of()));
     clock.advance(Duration.ofSeconds(6));
     assertThat(dueRead(a).rows()).hasSize(1);
     assertThat(dueRead(a).untilNext()).isEmpty();
@@ -177,7 +179,7 @@ abstract class ReadContract extends StoreFixture {
   void nothingWaitsForATimeWhenNothingIsLate() {
     delivered("m", a);
 
-    assertThat(dueRead(a)).isEqualTo(new DueRead(List.of(), Optional.empty()));
+    assertThat(dueRead(a)).isEqualTo(new DueRead(List.of(), Optional.empty(), Map.of()));
   }
 
   @Test
@@ -198,10 +200,12 @@ abstract class ReadContract extends StoreFixture {
     late("tomorrow", 86_400);
     clock.advance(Duration.ofSeconds(5));
 
-    DueRead read = store.deliveries().due(List.of(new CellLimit(cell(0, a), 2)));
+    DueRead read = store.deliveries().due(List.of(DueRange.fromStart(cell(0, a), 2)));
 
     assertThat(read.rows()).extracting(Delivery::seq).containsExactly(first, second);
     assertThat(read.untilNext()).contains(Duration.ZERO);
+    assertThat(read.cut()).containsOnlyKeys(cell(0, a));
+    assertThat(read.cut().values()).extracting(DuePosition::seq).containsExactly(second);
   }
 
   @Test
@@ -210,10 +214,89 @@ abstract class ReadContract extends StoreFixture {
     late("second", 65);
     clock.advance(Duration.ofSeconds(5));
 
-    DueRead read = store.deliveries().due(List.of(new CellLimit(cell(0, a), 1)));
+    DueRead read = store.deliveries().due(List.of(DueRange.fromStart(cell(0, a), 1)));
 
     assertThat(read.rows()).hasSize(1);
     assertThat(read.untilNext()).isEqualTo(some(60));
+    assertThat(read.cut()).isEmpty();
+  }
+
+  @Test
+  void positionsLeadThroughAllThatIsDueOnce() {
+    clock.advance(Duration.ofNanos(123_456_789)); // stores keep microseconds at least
+    List<Long> seqs = new ArrayList<>();
+    for (int i = 0; i < 9; i++) {
+      seqs.add(late("m-" + i, i < 7 ? 1 : 2)); // most share their time, so their numbers tell
+    }
+    late("tomorrow", 86_400);
+    clock.advance(Duration.ofSeconds(5));
+
+    for (int limit = 1; limit <= 10; limit++) {
+      List<List<Long>> pages = pages(limit);
+      assertThat(pages.stream().flatMap(List::stream).toList())
+          .as("in pages of %d", limit)
+          .containsExactlyElementsOf(seqs);
+      assertThat(pages).as("pages of %d", limit).hasSize((9 + limit - 1) / limit);
+    }
+  }
+
+  /** What is due in the first cell, read in pages that begin where the one before was cut. */
+  private List<List<Long>> pages(int limit) {
+    List<List<Long>> pages = new ArrayList<>();
+    DueRange next = DueRange.fromStart(cell(0, a), limit);
+    while (true) {
+      DueRead read = store.deliveries().due(List.of(next));
+      pages.add(read.rows().stream().map(Delivery::seq).toList());
+      DuePosition cut = read.cut().get(cell(0, a));
+      assertThat(read.untilNext().equals(Optional.of(Duration.ZERO))).isEqualTo(cut != null);
+      if (cut == null) {
+        return pages;
+      }
+      next = new DueRange(cell(0, a), limit, cut);
+    }
+  }
+
+  @Test
+  void aPositionHoldsThoughItsRowIsGone() {
+    late("first", 1);
+    long second = late("second", 1);
+    long third = late("third", 2);
+    clock.advance(Duration.ofSeconds(5));
+    DueRead read = store.deliveries().due(List.of(DueRange.fromStart(cell(0, a), 1)));
+    DuePosition position = present(read.cut().get(cell(0, a)));
+    settle(read.rows().get(0), completed());
+    settle(delivered("failed", a), failed());
+
+    DueRead behind = store.deliveries().due(List.of(new DueRange(cell(0, a), 2, position)));
+    assertThat(behind.rows()).extracting(Delivery::seq).containsExactly(second, third);
+    assertThat(behind.cut()).as("the failed one is due as well").containsOnlyKeys(cell(0, a));
+  }
+
+  @Test
+  void eachCellBeginsBehindItsOwnPosition() {
+    List<Long> ones = new ArrayList<>();
+    List<Long> twos = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      ones.add(stored(message("one-" + i).inLane(1).notBefore(at(1)).to(a).build()));
+      twos.add(stored(message("two-" + i).inLane(2).notBefore(at(1)).to(a).build()));
+    }
+    clock.advance(Duration.ofSeconds(5));
+    DueRead first =
+        store
+            .deliveries()
+            .due(List.of(DueRange.fromStart(cell(1, a), 2), DueRange.fromStart(cell(2, a), 3)));
+    assertThat(seqsOf(first.rows(), cell(1, a))).containsExactlyElementsOf(ones.subList(0, 2));
+    assertThat(seqsOf(first.rows(), cell(2, a))).containsExactlyElementsOf(twos);
+    assertThat(first.cut()).containsOnlyKeys(cell(1, a));
+
+    DuePosition position = present(first.cut().get(cell(1, a)));
+    DueRead second =
+        store
+            .deliveries()
+            .due(List.of(DueRange.fromStart(cell(2, a), 1), new DueRange(cell(1, a), 2, position)));
+    assertThat(seqsOf(second.rows(), cell(1, a))).containsExactly(ones.get(2));
+    assertThat(seqsOf(second.rows(), cell(2, a))).containsExactly(twos.get(0));
+    assertThat(second.cut()).containsOnlyKeys(cell(2, a));
   }
 
   @Test
@@ -222,11 +305,11 @@ abstract class ReadContract extends StoreFixture {
     stored(message("lane-2").inLane(2).notBefore(at(10)).to(a).build());
     stored(message("lane-3").inLane(3).notBefore(at(5)).to(a).build());
 
-    List<CellLimit> asked =
+    List<DueRange> asked =
         List.of(
-            new CellLimit(cell(1, a), 5),
-            new CellLimit(cell(2, a), 5),
-            new CellLimit(cell(1, b), 5));
+            DueRange.fromStart(cell(1, a), 5),
+            DueRange.fromStart(cell(2, a), 5),
+            DueRange.fromStart(cell(1, b), 5));
 
     assertThat(store.deliveries().due(asked).untilNext()).isEqualTo(some(10));
     clock.advance(Duration.ofSeconds(10));
@@ -247,7 +330,7 @@ abstract class ReadContract extends StoreFixture {
     settle(delivered("m", a), blocked());
     clock.advance(Duration.ofDays(1000));
 
-    assertThat(dueRead(a)).isEqualTo(new DueRead(List.of(), Optional.empty()));
+    assertThat(dueRead(a)).isEqualTo(new DueRead(List.of(), Optional.empty(), Map.of()));
   }
 
   @Test

@@ -9,6 +9,7 @@ import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellLimit;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.InboxStore;
@@ -132,7 +133,7 @@ abstract class StoreFixture {
   DueRead dueRead(HandlerId handler) {
     return store
         .deliveries()
-        .due(cells(handler).stream().map(cell -> new CellLimit(cell, MANY)).toList());
+        .due(cells(handler).stream().map(cell -> DueRange.fromStart(cell, MANY)).toList());
   }
 
   List<Delivery> due(HandlerId handler) {

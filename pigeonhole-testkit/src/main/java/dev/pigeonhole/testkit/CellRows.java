@@ -1,16 +1,15 @@
 package dev.pigeonhole.testkit;
 
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DuePosition;
+import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.Range;
-import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -103,25 +102,14 @@ final class CellRows {
         .toList();
   }
 
-  /** Late rows whose time has come, oldest due time first. */
-  List<OpenRow> due(Instant now, int limit) {
-    List<OpenRow> rows = new ArrayList<>();
-    for (OpenRow row : byDue) {
-      if (rows.size() >= limit || !row.isDue(now)) {
-        break;
-      }
-      rows.add(row);
+  /** All rows of the range that wait for a time, oldest due time first, as they change. */
+  Collection<OpenRow> timed(DueRange range) {
+    DuePosition after = range.after();
+    if (after == null) {
+      return byDue;
     }
-    return rows;
-  }
-
-  /** How long until the first late row behind {@code skip} others may be tried; never negative. */
-  Optional<Duration> untilNext(Instant now, int skip) {
-    return byDue.stream()
-        .skip(skip)
-        .findFirst()
-        .map(row -> Duration.between(now, dueOf(row)))
-        .map(wait -> wait.isNegative() ? Duration.ZERO : wait);
+    Delivery last = Delivery.fresh(range.cell(), after.seq(), 0, null);
+    return byDue.tailSet(OpenRow.due(last, after.dueAt()), false);
   }
 
   /** Open rows of a key with a number below this one, the lowest ones alone. */

@@ -8,6 +8,8 @@ import dev.pigeonhole.store.CellLimit;
 import dev.pigeonhole.store.CrashPoints;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DuePosition;
+import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.Settlement;
@@ -45,22 +47,38 @@ final class MemoryDeliveries implements Deliveries {
   }
 
   @Override
-  public DueRead due(List<CellLimit> cells) {
+  public DueRead due(List<DueRange> ranges) {
     return tables.commit(
         () -> {
           Instant now = tables.now();
           List<OpenRow> due = new ArrayList<>();
           Optional<Duration> untilNext = Optional.empty();
-          for (CellLimit cell : cells) {
-            CellRows rows = tables.open(cell.cell());
-            List<OpenRow> found = rows.due(now, cell.limit());
-            due.addAll(found);
-            untilNext = sooner(untilNext, rows.untilNext(now, found.size()));
+          Map<Cell, DuePosition> cut = new HashMap<>();
+          for (DueRange range : ranges) {
+            int left = range.limit();
+            for (OpenRow row : tables.open(range.cell()).timed(range)) {
+              if (row.isDue(now) && left > 0) {
+                due.add(row);
+                left--;
+                continue;
+              }
+              Duration wait = Duration.between(now, CellRows.dueOf(row));
+              untilNext = sooner(untilNext, wait.isNegative() ? Duration.ZERO : wait);
+              if (row.isDue(now) && left < range.limit()) {
+                cut.put(range.cell(), position(due.get(due.size() - 1)));
+              }
+              break;
+            }
           }
           due.sort(
               Comparator.comparing(CellRows::dueOf).thenComparing(row -> row.delivery().seq()));
-          return new DueRead(due.stream().map(OpenRow::delivery).toList(), untilNext);
+          return new DueRead(
+              due.stream().map(OpenRow::delivery).toList(), untilNext, Map.copyOf(cut));
         });
+  }
+
+  private static DuePosition position(OpenRow row) {
+    return new DuePosition(CellRows.dueOf(row), row.delivery().seq());
   }
 
   @Override
@@ -73,11 +91,8 @@ final class MemoryDeliveries implements Deliveries {
                 .toList());
   }
 
-  private static Optional<Duration> sooner(Optional<Duration> one, Optional<Duration> other) {
-    if (one.isEmpty()) {
-      return other;
-    }
-    return other.isPresent() && other.get().compareTo(one.get()) < 0 ? other : one;
+  private static Optional<Duration> sooner(Optional<Duration> one, Duration other) {
+    return one.isPresent() && one.get().compareTo(other) <= 0 ? one : Optional.of(other);
   }
 
   @Override

@@ -34,6 +34,8 @@ import org.junit.jupiter.api.Timeout;
 /** Behaviour 64: messages of one ordering key run one at a time, in the order of receipt. */
 @Timeout(60)
 class OrderBehaviourTest {
+  private static final int CROWD = 12_000;
+
   private final List<String> ran = new CopyOnWriteArrayList<>();
   private final Map<String, Throwable> thrown = new ConcurrentHashMap<>();
   private final Channel channel =
@@ -364,6 +366,73 @@ class OrderBehaviourTest {
     inbox.inbox().wake();
     inbox.awaitDrained();
     assertThat(ran).containsExactly("1", "1", "2", "3");
+  }
+
+  /** So many are due in a minute that no read brings all of them. */
+  private static void receiveCrowd(TestInbox crowded) {
+    List<Message> batch = new ArrayList<>();
+    for (int i = 0; i < CROWD; i++) {
+      batch.add(
+          Message.of("follower-" + i, "x")
+              .orderedBy("crowd")
+              .notBefore(crowded.clock().now().plusSeconds(60)));
+    }
+    crowded.inbox().accept("c", batch);
+  }
+
+  @Test
+  void b64_aRetryOfAnotherKeyComesThoughThousandsOfABusyKeyHaveBeenDueForLonger() {
+    Gate busy = new Gate();
+    AtomicInteger tries = new AtomicInteger();
+    Channel crowd =
+        Channel.named("c")
+            .on(String.class)
+            .handleMessage(
+                "h",
+                received -> {
+                  if (!received.message().id().equals("other")) {
+                    ran.add(received.message().id());
+                    busy.pass();
+                  } else if (tries.incrementAndGet() == 1) {
+                    throw new IllegalStateException("once");
+                  }
+                },
+                retrying(RetryPolicy.fixed(ofSeconds(1))))
+            .build();
+    TestInbox crowded = TestInbox.of(crowd).with(it -> it.lanes(1));
+    try (crowded) {
+      receiveCrowd(crowded);
+      crowded.advance(ofSeconds(60));
+      crowded.start();
+      busy.awaitSomebody();
+      crowded.receive("c", Message.of("other", "x").orderedBy("other"));
+      crowded.await("other", "h", DeliveryState.SCHEDULED);
+      crowded.advance(ofSeconds(1));
+      crowded.await("other", "h", DeliveryState.COMPLETED);
+
+      assertThat(tries).hasValue(2);
+      assertThat(ran).as("of %d", CROWD).containsExactly("follower-0");
+      busy.open();
+    }
+  }
+
+  @Test
+  void b64_dueFollowersOfAHeadThatIsNotDueKeepNobodyElseFromADrain() {
+    TestInbox crowded = TestInbox.of(channel).with(it -> it.lanes(1));
+    crowded.receive(
+        "c",
+        Message.of("head", "x")
+            .orderedBy("crowd")
+            .notBefore(crowded.clock().now().plusSeconds(86_400)));
+    receiveCrowd(crowded);
+    crowded.advance(ofSeconds(60));
+    thrown.put("other", new IllegalStateException("once"));
+    crowded.receive("c", Message.of("other", "x").orderedBy("other"));
+    crowded.drain();
+    thrown.clear();
+
+    assertThat(crowded.advance(ofSeconds(2)).drain()).isEqualTo(1);
+    assertThat(ran).containsExactly("other", "other");
   }
 
   @Test

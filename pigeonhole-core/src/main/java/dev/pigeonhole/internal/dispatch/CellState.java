@@ -1,6 +1,8 @@
 package dev.pigeonhole.internal.dispatch;
 
 import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.DuePosition;
+import org.jspecify.annotations.Nullable;
 
 /** What the dispatcher remembers of a cell that this node owns. Touched by its thread alone. */
 final class CellState {
@@ -33,6 +35,12 @@ final class CellState {
 
   /** Due rows that the last read has brought and that found no room in their key. */
   int inTheWay;
+
+  /** How far the walk through what is due has come; null where none is under way. */
+  @Nullable DuePosition walked;
+
+  /** When the walk may go on, as {@link System#nanoTime} tells it. */
+  long noWalkBefore = System.nanoTime();
 
   private final long[] past = new long[TICKS];
   private int tick;

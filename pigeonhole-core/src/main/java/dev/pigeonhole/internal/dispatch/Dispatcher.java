@@ -168,6 +168,21 @@ final class Dispatcher {
     reads.lookNow();
   }
 
+  /** Lets the next look go further through what is due. */
+  void walkNow() {
+    reads.walkNow();
+  }
+
+  /** Whether more is due than any look has passed so far. */
+  boolean canWalk() {
+    return reads.canWalk();
+  }
+
+  /** Whether the last look went further, and not to the end. */
+  boolean walksOn() {
+    return reads.walksOn();
+  }
+
   /**
    * Begins anew after a failure in the middle of a turn, which may have left a row anywhere: only
    * what slots and settler have is remembered, everything else is read again. Mail is kept, for

@@ -223,16 +223,22 @@ public final class Engine {
   public void drain() throws InterruptedException {
     node.lookForPauses();
     boolean progress = true;
-    while (progress) {
+    boolean walking = false;
+    while (progress || (!walking && dispatcher.canWalk())) {
+      walking = !progress; // behind what is due and cannot run there may be something that can
       node.beatIfDue();
       node.lookAfterUnknownKeys();
       int before = attempts.get();
       dispatcher.lookNow();
+      if (walking) {
+        dispatcher.walkNow();
+      }
       dispatcher.turn(false);
+      boolean further = walking && dispatcher.walksOn();
       boolean settling = settlesWaiting();
       settler.flushAll();
       dispatcher.turn(false);
-      progress = settling || attempts.get() > before || dispatcher.hasMail();
+      progress = further || settling || attempts.get() > before || dispatcher.hasMail();
     }
   }
 

@@ -154,6 +154,7 @@ final class OwnedCells {
     for (CellState cell : cells.values()) {
       cell.cursor = 0;
       cell.caughtUp = false;
+      cell.walked = null;
       countOpen(cell, handed);
     }
   }

@@ -4,6 +4,8 @@ import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellLimit;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DuePosition;
+import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
 import dev.pigeonhole.store.Range;
 import java.time.Duration;
@@ -32,6 +34,12 @@ import java.util.function.ToIntFunction;
  * costs what it returns, not what waits: dead index entries under a long snapshot lie before the
  * cursor.
  *
+ * <p>Due begins with what has been due for longest each time, so that this goes on. Rows that wait
+ * in an ordering key, or find no room there, stand before all that falls due after them, and there
+ * may be a million of them. So where a due read was cut among ordered rows, a <em>walk</em> goes on
+ * behind it, in parts and with pauses ten times as long, up to the end, and then begins again. What
+ * falls due before it while it is on its way is found the next time round.
+ *
  * <p>Forward goes first and may fill a handler, and so may due. A handler that was full when
  * something could be due is therefore asked for due rows as soon as it has room; before its fresh
  * rows one time and after them the next, so that neither can keep the other out.
@@ -52,7 +60,11 @@ final class Reads {
   /** More than this lies behind a cursor only where keys have no room; the sweep finds the rest. */
   private static final int MOST_LOOKED_BACK = 2_000;
 
-  private static final int MOST_IN_THE_WAY = 10_000;
+  /** Of those that come back with each due read; the walk looks behind them. */
+  private static final int MOST_IN_THE_WAY = 1_000;
+
+  private static final int WALK_CHUNK = 1_000;
+  private static final long LONGEST_WALK = Duration.ofMillis(20).toNanos();
 
   private final Deliveries store;
   private final Collection<CellState> cells;
@@ -73,6 +85,7 @@ final class Reads {
   private boolean looking = true;
   private boolean hungry;
   private boolean swept;
+  private boolean walksOn;
   private long idlePoll;
   private long nextForward;
   private long nextLookBack;
@@ -179,6 +192,23 @@ final class Reads {
     noPlacedBefore = now;
   }
 
+  /** The walk through what is due need not wait. */
+  void walkNow() {
+    long now = System.nanoTime();
+    cells.forEach(cell -> cell.noWalkBefore = now);
+    walksOn = false;
+  }
+
+  /** Whether there is somebody to walk for. */
+  boolean canWalk() {
+    return cells.stream().anyMatch(this::walks);
+  }
+
+  /** Whether a walk of this turn has not come to its end. */
+  boolean walksOn() {
+    return walksOn;
+  }
+
   /** Whether a sweep has come to its end, or has gone on for a while. */
   boolean sweptNow() {
     return swept;
@@ -215,6 +245,7 @@ final class Reads {
    */
   void turn(long now, ToIntFunction<List<Delivery>> found) {
     swept = false;
+    walksOn = false;
     if (cells.isEmpty()) {
       looking = false;
       woken.clear();
@@ -359,13 +390,13 @@ final class Reads {
   private void dueOfThese(
       Set<HandlerLine> handlers, long now, ToIntFunction<List<Delivery>> found) {
     fullWhenDue.removeAll(handlers);
-    List<CellLimit> asked = new ArrayList<>();
+    List<DueRange> asked = new ArrayList<>();
     for (CellState cell : cells) {
       if (!cell.leaving && handlers.contains(line.apply(cell.cell))) {
         // What is open of it already comes back again, and so does what its key had no room for;
         // neither must hide what stands behind.
         int known = cell.late + Math.min(2 * cell.inTheWay, MOST_IN_THE_WAY);
-        asked.add(new CellLimit(cell.cell, SHARE + known));
+        asked.add(DueRange.fromStart(cell.cell, SHARE + known));
       }
     }
     if (asked.isEmpty()) {
@@ -374,10 +405,22 @@ final class Reads {
     DueRead read = store.due(asked);
     int taken = add(read.rows(), found);
     Map<Cell, Integer> came = new HashMap<>();
-    read.rows().forEach(row -> came.merge(row.cell(), 1, Integer::sum));
+    Set<Cell> keyed = new HashSet<>();
+    for (Delivery row : read.rows()) {
+      came.merge(row.cell(), 1, Integer::sum);
+      if (row.keyHash() != null) {
+        keyed.add(row.cell());
+      }
+    }
     for (CellState cell : cells) {
       if (handlers.contains(line.apply(cell.cell))) {
         cell.inTheWay = Math.max(0, came.getOrDefault(cell.cell, 0) - cell.late);
+        DuePosition cut = read.cut().get(cell.cell);
+        if (cut == null) {
+          cell.walked = null;
+        } else if (cell.walked == null && keyed.contains(cell.cell)) {
+          cell.walked = cut;
+        }
       }
     }
     // Rows that wait in their key, or found no room there, come back with each read.
@@ -387,6 +430,57 @@ final class Reads {
             : 0;
     noDueBefore = now + duePause;
     read.untilNext().ifPresent(delay -> dueAt(now + Math.max(delay.toNanos(), SHORTEST_DUE_PAUSE)));
+    walk(handlers, now, found);
+  }
+
+  /** Goes on behind where the due reads of these handlers were cut. */
+  private void walk(Set<HandlerLine> handlers, long now, ToIntFunction<List<Delivery>> found) {
+    List<CellState> walking = new ArrayList<>();
+    for (CellState cell : cells) {
+      if (handlers.contains(line.apply(cell.cell)) && now - cell.noWalkBefore >= 0 && walks(cell)) {
+        walking.add(cell);
+      }
+    }
+    long began = System.nanoTime();
+    long took = 0;
+    List<CellState> next = walking;
+    for (int i = 0; i < CHUNKS_AT_ONCE && took < LONGEST_WALK && !next.isEmpty(); i++) {
+      DueRead read = store.due(nextChunk(next));
+      for (CellState cell : next) {
+        cell.walked = read.cut().get(cell.cell);
+      }
+      add(read.rows(), found);
+      next = walking.stream().filter(this::walks).toList();
+      took = System.nanoTime() - began;
+    }
+    walksOn |= !next.isEmpty();
+    for (CellState cell : walking) {
+      cell.noWalkBefore = now + 10 * took;
+    }
+  }
+
+  /** Whether a walk is under way there and may bring something. */
+  private boolean walks(CellState cell) {
+    HandlerLine handler = line.apply(cell.cell);
+    return cell.walked != null
+        && !cell.leaving
+        && !handler.handler.spec().unordered()
+        && hasRoom(handler);
+  }
+
+  /** No more than a handler could keep if all of it were new here; its cells share it. */
+  private List<DueRange> nextChunk(List<CellState> some) {
+    Map<HandlerLine, Integer> counts = new HashMap<>();
+    for (CellState cell : some) {
+      counts.merge(line.apply(cell.cell), 1, Integer::sum);
+    }
+    List<DueRange> ranges = new ArrayList<>();
+    for (CellState cell : some) {
+      HandlerLine handler = line.apply(cell.cell);
+      int share = Math.min(WALK_CHUNK, 2 * handler.capacity) / counts.getOrDefault(handler, 1);
+      ranges.add(new DueRange(cell.cell, Math.max(SHARE, share), cell.walked));
+    }
+    return ranges;
   }
 
   private void placed(long now, ToIntFunction<List<Delivery>> found) {

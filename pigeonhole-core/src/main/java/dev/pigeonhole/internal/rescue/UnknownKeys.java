@@ -8,6 +8,7 @@ import dev.pigeonhole.internal.dispatch.Failures;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellLimit;
 import dev.pigeonhole.store.CellRow;
+import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.NodeRow;
@@ -89,10 +90,12 @@ final class UnknownKeys {
     if (!store.deliveries().fresh(ranges).isEmpty()) {
       return true;
     }
-    List<CellLimit> one = cells.stream().map(cell -> new CellLimit(cell, 1)).toList();
-    var late = store.deliveries().due(one);
-    return !late.rows().isEmpty()
-        || late.untilNext().isPresent()
-        || !store.deliveries().placed(one).isEmpty();
+    List<DueRange> due = cells.stream().map(cell -> DueRange.fromStart(cell, 1)).toList();
+    var late = store.deliveries().due(due);
+    if (!late.rows().isEmpty() || late.untilNext().isPresent()) {
+      return true;
+    }
+    List<CellLimit> placed = cells.stream().map(cell -> new CellLimit(cell, 1)).toList();
+    return !store.deliveries().placed(placed).isEmpty();
   }
 }

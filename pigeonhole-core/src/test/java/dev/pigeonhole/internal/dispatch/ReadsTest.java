@@ -9,16 +9,21 @@ import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellLimit;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DuePosition;
+import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoredMessage;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -33,12 +38,17 @@ class ReadsTest {
   /** Fresh rows of one cell, and what was asked for. */
   private static final class Fake implements Deliveries {
     final TreeSet<Long> rows = new TreeSet<>();
+
+    /** Rows of an ordering key that have been due since the same moment. */
+    final TreeSet<Long> keyed = new TreeSet<>();
+
     final List<Range> asked = new ArrayList<>();
-    final List<CellLimit> askedDue = new ArrayList<>();
+    final List<DueRange> askedDue = new ArrayList<>();
     final List<CellLimit> askedPlaced = new ArrayList<>();
     List<Delivery> due = List.of();
     List<Delivery> placed = List.of();
     Optional<Duration> untilNext = Optional.empty();
+    Map<Cell, DuePosition> cut = Map.of();
 
     @Override
     public List<Delivery> fresh(List<Range> ranges) {
@@ -58,9 +68,28 @@ class ReadsTest {
     }
 
     @Override
-    public DueRead due(List<CellLimit> cells) {
-      askedDue.addAll(cells);
-      return new DueRead(due, untilNext);
+    public DueRead due(List<DueRange> ranges) {
+      askedDue.addAll(ranges);
+      if (keyed.isEmpty()) {
+        return new DueRead(due, untilNext, cut);
+      }
+      List<Delivery> found = new ArrayList<>();
+      Map<Cell, DuePosition> more = new HashMap<>();
+      for (DueRange range : ranges) {
+        DuePosition after = range.after();
+        List<Long> seqs =
+            keyed.tailSet(after == null ? 0 : after.seq(), false).stream()
+                .limit(range.limit() + 1L)
+                .toList();
+        seqs.stream()
+            .limit(range.limit())
+            .forEach(seq -> found.add(Rows.keyedLate(range.cell(), seq)));
+        if (seqs.size() > range.limit()) {
+          more.put(range.cell(), new DuePosition(Instant.EPOCH, seqs.get(range.limit() - 1)));
+        }
+      }
+      return new DueRead(
+          found, more.isEmpty() ? Optional.empty() : Optional.of(Duration.ZERO), more);
     }
 
     @Override
@@ -233,6 +262,93 @@ class ReadsTest {
     turnAfter(Duration.ofSeconds(2).toNanos());
     turnAfter(Duration.ofSeconds(2).toNanos());
     assertThat(store.askedDue.get(store.askedDue.size() - 1).limit()).isEqualTo(first);
+  }
+
+  @Test
+  void whatIsDueBehindTheRowsOfALongKeyIsFoundWhateverTheirNumber() {
+    keyed(2, 20_000); // nobody keeps them
+    List<Long> found = new ArrayList<>();
+    for (int i = 0; i < 30 && !found.contains(20_000L); i++) {
+      found.addAll(turnAfter(Duration.ofSeconds(2).toNanos()));
+    }
+
+    assertThat(found).contains(20_000L);
+    assertThat(walked()).as("each part begins behind the one before").isSorted();
+    assertThat(store.askedDue).extracting(DueRange::limit).allMatch(limit -> limit <= 2_000);
+    assertThat(cell.walked).as("it has come to the end").isNull();
+  }
+
+  @Test
+  void aWalkBeginsAgainAndFindsWhatFellDueBehindIt() {
+    keyed(2, 20_000);
+    turnAfter(Duration.ofSeconds(2).toNanos());
+    long missed = Objects.requireNonNull(cell.walked).seq() - 1; // odd, so nobody was there
+    store.keyed.add(missed);
+    store.askedDue.clear();
+    List<Long> found = new ArrayList<>();
+    for (int i = 0; i < 60 && !found.contains(missed); i++) {
+      found.addAll(turnAfter(Duration.ofSeconds(2).toNanos()));
+    }
+
+    assertThat(found).contains(missed);
+    assertThat(found).as("after it had gone through to the end").contains(20_000L);
+  }
+
+  @Test
+  void aWalkIsOverWhenAllThatIsDueComesAtOnce() {
+    keyed(2, 20_000);
+    turnAfter(Duration.ofSeconds(2).toNanos());
+    assertThat(cell.walked).isNotNull();
+
+    store.keyed.retainAll(Set.of(2L, 4L));
+    assertThat(turnAfter(Duration.ofSeconds(2).toNanos())).containsExactly(2L, 4L);
+    assertThat(cell.walked).isNull();
+  }
+
+  @Test
+  void aHandlerThatTheFirstRowsHaveFilledIsNotWalkedFor() {
+    keyed(2, 20_000);
+    reads.turn(
+        now,
+        rows -> {
+          line.occupancy = line.capacity;
+          return rows.size();
+        });
+
+    assertThat(store.askedDue).hasSize(1);
+    assertThat(walked()).isEmpty();
+  }
+
+  /** They run as they come, so those behind them are not hidden but wait for their turn. */
+  @Test
+  void rowsWithoutAKeyAreReadInTheirOrder() {
+    store.due = List.of(Rows.row(1));
+    store.untilNext = Optional.of(Duration.ZERO);
+    store.cut = Map.of(CELL, new DuePosition(Instant.EPOCH, 1));
+    for (int i = 0; i < 5; i++) {
+      turnAfter(Duration.ofSeconds(2).toNanos());
+    }
+
+    assertThat(store.askedDue).hasSize(5);
+    assertThat(walked()).isEmpty();
+  }
+
+  private void keyed(long from, long to) {
+    for (long seq = from; seq <= to; seq += 2) {
+      store.keyed.add(seq);
+    }
+  }
+
+  /** Where the parts of walks have begun. */
+  private List<Long> walked() {
+    List<Long> seqs = new ArrayList<>();
+    for (DueRange range : store.askedDue) {
+      DuePosition after = range.after();
+      if (after != null) {
+        seqs.add(after.seq());
+      }
+    }
+    return seqs;
   }
 
   @Test

@@ -15,6 +15,11 @@ final class Rows {
     return row(cell, seq, 0);
   }
 
+  /** One that stands in {@code later} and has an ordering key. */
+  static Delivery keyedLate(Cell cell, long seq) {
+    return new Delivery(cell, seq, 0, 1, 0, 0, 0, 7L, 0, true);
+  }
+
   static Delivery row(Cell cell, long seq, int version) {
     return new Delivery(cell, seq, version, 1, 0, 0, 0, null, 0, false);
   }

@@ -9,6 +9,7 @@ import dev.pigeonhole.store.CellLimit;
 import dev.pigeonhole.store.CrashPoints;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
 import dev.pigeonhole.store.EditedContent;
 import dev.pigeonhole.store.Outcome;
@@ -92,10 +93,10 @@ final class JdbcDeliveries implements Deliveries {
   }
 
   @Override
-  public DueRead due(List<CellLimit> cells) {
-    return cells.isEmpty()
-        ? new DueRead(List.of(), Optional.empty())
-        : jdbc.read(session -> statements.due(session, cells));
+  public DueRead due(List<DueRange> ranges) {
+    return ranges.isEmpty()
+        ? new DueRead(List.of(), Optional.empty(), Map.of())
+        : jdbc.read(session -> statements.due(session, ranges));
   }
 
   @Override

@@ -6,6 +6,8 @@ import dev.pigeonhole.store.AheadRead;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellLimit;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DuePosition;
+import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
@@ -221,17 +223,21 @@ final class PostgresStatements implements Statements {
       ORDER BY r.n, d.seq
       """;
 
-  // Index: later_due, from the start of each cell; one row more than asked for tells what is next.
+  // Index: later_due, from a position of each cell on; one row more than asked for tells what is
+  // next. The comparison of rows is where the scan begins: together with one of the times alone, it
+  // would begin with the first of all that share this time.
   static final String DUE =
       """
       WITH clock AS MATERIALIZED (SELECT {now} AS now)
       SELECT d.seq, d.lane, d.handler, d.version, d.key_id, d.failures, d.crashes, d.releases,
              d.key_hash, d.mark, d.due_at, clock.now
       FROM clock
-      CROSS JOIN unnest(?::int[], ?::int[], ?::int[]) AS r(lane, handler, most)
+      CROSS JOIN unnest(?::int[], ?::int[], ?::int[], ?::timestamptz[], ?::bigint[])
+        AS r(lane, handler, most, after_at, after_seq)
       CROSS JOIN LATERAL (
         SELECT * FROM {later} d
-        WHERE d.lane = r.lane AND d.handler = r.handler AND d.place = 0 AND d.due_at IS NOT NULL
+        WHERE d.lane = r.lane AND d.handler = r.handler AND d.place = 0
+          AND (d.due_at, d.seq) > (r.after_at, r.after_seq)
         ORDER BY d.due_at, d.seq LIMIT r.most + 1
       ) AS d
       ORDER BY d.due_at, d.seq
@@ -530,10 +536,24 @@ final class PostgresStatements implements Statements {
   }
 
   @Override
-  public DueRead due(Session session, List<CellLimit> cells) throws SQLException {
-    DueRows due = new DueRows(cells);
-    fenced(session, DUE, params -> bindLimits(params, cells), row -> due.add(row, session));
+  public DueRead due(Session session, List<DueRange> ranges) throws SQLException {
+    DueRows due = new DueRows(ranges);
+    fenced(session, DUE, params -> bindDue(params, ranges), row -> due.add(row, session));
     return due.read();
+  }
+
+  static void bindDue(Params params, List<DueRange> ranges) throws SQLException {
+    bindCells(params, ranges.stream().map(DueRange::cell).toList());
+    params.array("int4", ranges.stream().map(DueRange::limit).toArray(Integer[]::new));
+    String[] times = new String[ranges.size()];
+    Long[] seqs = new Long[ranges.size()];
+    for (int i = 0; i < times.length; i++) {
+      DuePosition after = ranges.get(i).after();
+      times[i] = after == null ? "-infinity" : after.dueAt().toString();
+      seqs[i] = after == null ? 0L : after.seq();
+    }
+    params.array("text", times);
+    params.array("int8", seqs);
   }
 
   static void bindLimits(Params params, List<CellLimit> cells) throws SQLException {

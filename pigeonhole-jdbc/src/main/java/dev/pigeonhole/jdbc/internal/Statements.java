@@ -6,6 +6,7 @@ import dev.pigeonhole.store.AheadRead;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellLimit;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.Range;
@@ -164,8 +165,8 @@ interface Statements {
   }
 
   /** See {@link dev.pigeonhole.store.Deliveries#due}. */
-  default DueRead due(Session session, List<CellLimit> cells) throws SQLException {
-    return UnionReads.due(session, cells);
+  default DueRead due(Session session, List<DueRange> ranges) throws SQLException {
+    return UnionReads.due(session, ranges);
   }
 
   /** See {@link dev.pigeonhole.store.Deliveries#placed}. */

@@ -5,19 +5,23 @@ import dev.pigeonhole.store.AheadRead;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellLimit;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DuePosition;
+import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
 import dev.pigeonhole.store.Range;
 import java.sql.SQLException;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Many ranges in one read for databases without LATERAL: the union of one parenthesised select per
- * range. All values are numbers, so they stand in the text.
+ * range. All values are numbers and times, so they stand in the text.
  */
 final class UnionReads {
 
@@ -31,13 +35,14 @@ final class UnionReads {
        WHERE lane = %d AND handler = %d AND seq > %d AND seq <= %d ORDER BY seq LIMIT %d)
       """;
 
-  // Index: later_due; one row more than asked for tells what is next.
+  // Index: later_due; one row more than asked for tells what is next. Without the columns that are
+  // alike in the order, H2 would sort all that waits.
   private static final String DUE =
       """
       (SELECT seq, lane, handler, version, key_id, failures, crashes, releases, key_hash, mark, due_at, {now}
        FROM {later}
-       WHERE lane = %d AND handler = %d AND place = 0 AND due_at IS NOT NULL
-       ORDER BY due_at, seq LIMIT %d)
+       WHERE lane = %d AND handler = %d AND place = 0 AND %s
+       ORDER BY lane, handler, place, due_at, seq LIMIT %d)
       """;
 
   // Index: later_due, from the first place on.
@@ -110,21 +115,35 @@ final class UnionReads {
     return rows;
   }
 
-  static DueRead due(Session session, List<CellLimit> cells) throws SQLException {
+  static DueRead due(Session session, List<DueRange> ranges) throws SQLException {
     String each = session.sql(DUE);
-    DueRows due = new DueRows(cells);
-    for (List<CellLimit> part : Lists.chunks(cells, RANGES_PER_STATEMENT)) {
-      String union =
-          union(
-              part.stream()
-                  .map(
-                      limit ->
-                          each.formatted(
-                              limit.cell().lane(), limit.cell().handler(), limit.limit() + 1))
-                  .toList());
-      session.query(union, params -> {}, row -> due.add(row, session));
+    DueRows due = new DueRows(ranges);
+    for (List<DueRange> part : Lists.chunks(ranges, RANGES_PER_STATEMENT)) {
+      List<String> selects = new ArrayList<>();
+      for (DueRange range : part) {
+        for (String condition : behind(session.dialect, range.after())) {
+          selects.add(
+              each.formatted(
+                  range.cell().lane(), range.cell().handler(), condition, range.limit() + 1));
+        }
+      }
+      session.query(union(selects), params -> {}, row -> due.add(row, session));
     }
     return due.read();
+  }
+
+  /**
+   * What lies behind a position, as ranges of the index, one after the other: the rest of those
+   * that share its time, then the others. H2 would begin a range of what is greater with what is
+   * equal, so the next microsecond tells where they begin.
+   */
+  private static List<String> behind(Dialect dialect, @Nullable DuePosition after) {
+    if (after == null) {
+      return List.of("due_at IS NOT NULL");
+    }
+    return List.of(
+        "due_at = %s AND seq > %d".formatted(dialect.literal(after.dueAt()), after.seq()),
+        "due_at >= " + dialect.literal(after.dueAt().plus(1, ChronoUnit.MICROS)));
   }
 
   static List<Delivery> placed(Session session, List<CellLimit> cells) throws SQLException {

@@ -10,8 +10,8 @@ import dev.pigeonhole.jdbc.Messages;
 import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.store.Ahead;
 import dev.pigeonhole.store.Cell;
-import dev.pigeonhole.store.CellLimit;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Range;
@@ -97,7 +97,7 @@ class KeyGatesTest {
   }
 
   private List<Long> due() {
-    return parts.deliveries().due(List.of(new CellLimit(cell, 100))).rows().stream()
+    return parts.deliveries().due(List.of(DueRange.fromStart(cell, 100))).rows().stream()
         .map(Delivery::seq)
         .sorted()
         .toList();
@@ -189,7 +189,7 @@ class KeyGatesTest {
     List<Delivery> rows = waiting(OnPoison.HOLD_SEQUENCE, 8);
     assertThat(release()).isTrue();
     Delivery second =
-        parts.deliveries().due(List.of(new CellLimit(cell, 100))).rows().stream()
+        parts.deliveries().due(List.of(DueRange.fromStart(cell, 100))).rows().stream()
             .filter(row -> row.seq() == rows.get(1).seq())
             .findFirst()
             .orElseThrow();
@@ -217,7 +217,7 @@ class KeyGatesTest {
     open(database);
     List<Delivery> rows = waiting(OnPoison.HOLD_SEQUENCE, 3);
     assertThat(release()).isTrue();
-    Delivery first = parts.deliveries().due(List.of(new CellLimit(cell, 100))).rows().get(0);
+    Delivery first = parts.deliveries().due(List.of(DueRange.fromStart(cell, 100))).rows().get(0);
     assertThat(first.seq()).isEqualTo(rows.get(0).seq());
 
     CompletableFuture<?> poisoning =
@@ -276,7 +276,7 @@ class KeyGatesTest {
     others(database, 1_000);
     List<Delivery> rows = waiting(OnPoison.HOLD_SEQUENCE, 4);
     assertThat(parts.admin().retry("test", "head", handler.family(), "ada", "x")).isTrue();
-    List<Delivery> head = parts.deliveries().due(List.of(new CellLimit(cell, 100))).rows();
+    List<Delivery> head = parts.deliveries().due(List.of(DueRange.fromStart(cell, 100))).rows();
     assertThat(head).hasSize(1);
     CountDownLatch goOn = new CountDownLatch(1);
     CountDownLatch inside = new CountDownLatch(1);

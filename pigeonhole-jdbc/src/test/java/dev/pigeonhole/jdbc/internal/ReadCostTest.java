@@ -6,6 +6,8 @@ import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.store.Ahead;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellLimit;
+import dev.pigeonhole.store.DuePosition;
+import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
@@ -14,6 +16,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -64,12 +67,12 @@ class ReadCostTest {
             }
 
             @Override
-            public long due(Session session, List<CellLimit> cells) throws SQLException {
+            public long due(Session session, List<DueRange> due) throws SQLException {
               return Costs.explain(
                   session,
                   PostgresStatements::fenced,
                   PostgresStatements.DUE,
-                  params -> PostgresStatements.bindLimits(params, cells));
+                  params -> PostgresStatements.bindDue(params, due));
             }
 
             @Override
@@ -116,8 +119,8 @@ class ReadCostTest {
             }
 
             @Override
-            public long due(Session session, List<CellLimit> cells) throws SQLException {
-              return Costs.counted(session, () -> statements.due(session, cells));
+            public long due(Session session, List<DueRange> due) throws SQLException {
+              return Costs.counted(session, () -> statements.due(session, due));
             }
 
             @Override
@@ -143,7 +146,7 @@ class ReadCostTest {
   private interface Reader {
     long fresh(Session session, List<Range> ranges) throws SQLException;
 
-    long due(Session session, List<CellLimit> cells) throws SQLException;
+    long due(Session session, List<DueRange> due) throws SQLException;
 
     long ahead(Session session, List<Ahead> rows) throws SQLException;
 
@@ -173,9 +176,13 @@ class ReadCostTest {
               return List.of(
                   new Cost("fresh", limits, reader.fresh(session, ranges(HEALTHY))),
                   new Cost("fresh of many", limits, reader.fresh(session, ranges(PAUSED))),
-                  new Cost("due", limits, reader.due(session, limits(HEALTHY))),
-                  new Cost("due tomorrow", limits, reader.due(session, limits(TOMORROW))),
-                  new Cost("due behind poison", limits, reader.due(session, limits(ORDERED))),
+                  new Cost("due", limits, reader.due(session, due(HEALTHY))),
+                  new Cost("due tomorrow", limits, reader.due(session, due(TOMORROW))),
+                  new Cost(
+                      "due tomorrow behind a position",
+                      limits,
+                      reader.due(session, due(TOMORROW, halfWay(session)))),
+                  new Cost("due behind poison", limits, reader.due(session, due(ORDERED))),
                   new Cost(
                       "due of everybody",
                       4 * limits,
@@ -183,7 +190,7 @@ class ReadCostTest {
                           session,
                           IntStream.rangeClosed(PAUSED, HEALTHY)
                               .boxed()
-                              .flatMap(handler -> limits(handler).stream())
+                              .flatMap(handler -> due(handler).stream())
                               .toList())),
                   new Cost("placed of nobody", limits, reader.placed(session, limits(TOMORROW))),
                   new Cost("placed of many", limits, reader.placed(session, limits(PLACED))),
@@ -202,7 +209,7 @@ class ReadCostTest {
             each -> assertThat(each.read).as(each.what).isLessThanOrEqualTo(TIMES * each.asked));
     assertThat(costs)
         .as("the rows are there to be read")
-        .filteredOn(each -> each.what.matches("fresh.*|due tomorrow|.* of many|before a hot row"))
+        .filteredOn(each -> each.what.matches("fresh.*|due tomorrow.*|.* of many|before a hot row"))
         .allSatisfy(each -> assertThat(each.read).as(each.what).isGreaterThanOrEqualTo(each.asked));
   }
 
@@ -216,6 +223,24 @@ class ReadCostTest {
 
   private static List<CellLimit> limits(int handler) {
     return cells(handler).stream().map(cell -> new CellLimit(cell, LIMIT)).toList();
+  }
+
+  private static List<DueRange> due(int handler) {
+    return due(handler, null);
+  }
+
+  private static List<DueRange> due(int handler, @Nullable DuePosition after) {
+    return cells(handler).stream().map(cell -> new DueRange(cell, LIMIT, after)).toList();
+  }
+
+  /** All that is due tomorrow is so at the same time: half of it stands behind this number. */
+  private static DuePosition halfWay(Session session) throws SQLException {
+    return session
+        .one(
+            "SELECT max(due_at) FROM {later} WHERE handler = " + TOMORROW,
+            params -> {},
+            row -> new DuePosition(session.time(row, 1), MANY + MANY / 2))
+        .orElseThrow();
   }
 
   private static List<Cell> cells(int handler) {
