@@ -131,7 +131,7 @@ class SoakTest {
       assertThat(Tables.count(database, "receipt")).as("receipts left").isZero();
       levelsOff(samples, "messages", Sample::messages, PER_SECOND * 10L);
       levelsOff(samples, "bytes of tables", Sample::tables, 1 << 20);
-      levelsOff(samples, "bytes of indexes", Sample::indexes, 1 << 20);
+      levelsOff(samples, "bytes of indexes", Sample::indexes, 1 << 18);
       levelsOff(samples, "bytes of heap", Sample::heap, 8 << 20);
     }
   }
