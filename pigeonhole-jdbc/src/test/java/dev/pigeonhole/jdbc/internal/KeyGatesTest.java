@@ -248,8 +248,12 @@ class KeyGatesTest {
               SELECT count(*) FROM pg_stat_activity
               WHERE datname = current_database() AND wait_event_type = 'Lock'
               """;
+          // Not innodb_trx: it shows what it showed before, as long as somebody asks it often.
           case MARIADB ->
-              "SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
+              """
+              SELECT CAST(variable_value AS unsigned) FROM information_schema.global_status
+              WHERE variable_name = 'INNODB_ROW_LOCK_CURRENT_WAITS'
+              """;
           case H2 ->
               "SELECT count(*) FROM information_schema.sessions WHERE blocker_id IS NOT NULL";
         };
