@@ -14,6 +14,7 @@ import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.support.StatementCounter;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.tck.Judge;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -131,5 +132,26 @@ class LockOrderTest {
 
     assertThat(locked()).containsExactly("poison", "poison", "closed_key");
     assertThat(rig.open(rig.a, 10)).as("let go too early").isEmpty();
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void aSettleOfManyRowsThatWaitInOneKeyAsksForItOnce(TestDatabase database) {
+    open(database);
+    Delivery before = delivered("before", 1, rig.a);
+    poisoned("a", 1, rig.a, OnPoison.HOLD_SEQUENCE);
+    List<Delivery> rows = new ArrayList<>(List.of(before));
+    for (int i = 0; i < 5; i++) {
+      rows.add(delivered("m-" + i, 1, rig.a));
+    }
+    counter.reset();
+
+    assertThat(rig.settle(rows, new Outcome.Blocked())).isEmpty();
+
+    assertThat(locked()).containsExactly("poison", "closed_key");
+    assertThat(rig.open(rig.a, 10))
+        .as("nothing is in the way of the first alone")
+        .extracting(Delivery::seq)
+        .containsExactly(before.seq());
   }
 }

@@ -157,23 +157,27 @@ final class KeyGates {
 
   private record Closed(long seq, boolean releasing) {}
 
-  /** Whether a poisoned row is in the way of this one; it stays until the transaction ends. */
-  boolean holdHead(Session session, Key key, long seq) throws SQLException {
-    return !statements
+  /**
+   * The lowest poisoned row that is in the way of this row of the key, and of all between them; it
+   * stays until the transaction ends.
+   */
+  Optional<Long> holdHead(Session session, Key key, long seq) throws SQLException {
+    return statements
         .guarded(
             session,
             LOCK_HEAD,
             params -> params.add(key.handler()).add(key.keyHash()).add(seq),
             row -> row.getLong(1))
-        .isEmpty();
+        .stream()
+        .findFirst();
   }
 
   /**
-   * Whether the key is closed before this row; it stays so until the transaction ends. To be asked
+   * The number behind which the key is closed; it stays so until the transaction ends. To be asked
    * after {@link #holdHead}: what is being released moves from poison to here.
    */
-  boolean holdClosed(Session session, Key key, long seq) throws SQLException {
-    return lockClosed(session, key).filter(closed -> closed.seq() < seq).isPresent();
+  Optional<Long> holdClosed(Session session, Key key) throws SQLException {
+    return lockClosed(session, key).map(Closed::seq);
   }
 
   private Optional<Closed> lockClosed(Session session, Key key) throws SQLException {

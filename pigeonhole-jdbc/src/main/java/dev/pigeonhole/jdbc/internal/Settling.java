@@ -10,12 +10,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -145,37 +145,37 @@ final class Settling {
   private Set<Delivery> stillBlocked(Session session, Map<Delivery, Outcome> outcomes)
       throws SQLException {
     Set<Delivery> blocked = new LinkedHashSet<>();
-    List<Delivery> candidates =
-        outcomes.entrySet().stream()
-            .filter(each -> each.getValue() instanceof Outcome.Blocked)
-            .map(Map.Entry::getKey)
-            .sorted(KeyGates.BY_KEY)
-            .toList();
-    List<Delivery> headless = new ArrayList<>();
-    Set<KeyGates.Key> headed = new HashSet<>();
-    for (Delivery each : candidates) {
-      if (each.keyHash() == null) {
-        blocked.add(each);
-        continue;
-      }
-      // What is in the way of an earlier row of the key, fresh or late, is in that of this one.
-      KeyGates.Key key = KeyGates.key(each);
-      if (headed.contains(key) || gates.holdHead(session, key, each.seq())) {
-        headed.add(key);
-        blocked.add(each);
-      } else {
-        headless.add(each);
-      }
+    List<Delivery> keyed = new ArrayList<>();
+    outcomes.forEach(
+        (each, outcome) -> {
+          if (outcome instanceof Outcome.Blocked) {
+            (each.keyHash() == null ? blocked : keyed).add(each);
+          }
+        });
+    // Each key is asked once, for its highest row: what is found says which of its rows are behind.
+    Map<KeyGates.Key, Long> highest = new TreeMap<>(KeyGates.Key.ORDER);
+    keyed.forEach(each -> highest.merge(KeyGates.key(each), each.seq(), Math::max));
+    Map<KeyGates.Key, Long> heads = new HashMap<>();
+    for (Map.Entry<KeyGates.Key, Long> each : highest.entrySet()) {
+      gates
+          .holdHead(session, each.getKey(), each.getValue())
+          .ifPresent(head -> heads.put(each.getKey(), head));
     }
-    Set<KeyGates.Key> closed = new HashSet<>();
-    for (Delivery each : headless) {
-      KeyGates.Key key = KeyGates.key(each);
-      if (closed.contains(key) || gates.holdClosed(session, key, each.seq())) {
-        closed.add(key);
-        blocked.add(each);
-      }
+    List<Delivery> others = new ArrayList<>();
+    for (Delivery each : keyed) {
+      (behind(heads, each) ? blocked : others).add(each);
     }
+    Map<KeyGates.Key, Long> closed = new TreeMap<>(KeyGates.Key.ORDER);
+    others.forEach(each -> closed.put(KeyGates.key(each), Long.MAX_VALUE));
+    for (Map.Entry<KeyGates.Key, Long> each : closed.entrySet()) {
+      gates.holdClosed(session, each.getKey()).ifPresent(each::setValue);
+    }
+    others.stream().filter(each -> behind(closed, each)).forEach(blocked::add);
     return blocked;
+  }
+
+  private static boolean behind(Map<KeyGates.Key, Long> numbers, Delivery row) {
+    return numbers.getOrDefault(KeyGates.key(row), Long.MAX_VALUE) < row.seq();
   }
 
   static void receipts(Session session, List<Delivery> completed) throws SQLException {
