@@ -10,8 +10,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -23,6 +25,8 @@ import java.util.function.Supplier;
 final class Nemesis {
   /** From when until when a worker was dead, stopping or paused, in microseconds. */
   record Fault(String kind, long pid, long from, long until) {}
+
+  private static final Duration PATIENCE = Duration.ofSeconds(90);
 
   private final List<JavaProcess> fleet = new ArrayList<>();
   private final List<Fault> faults = new ArrayList<>();
@@ -85,31 +89,68 @@ final class Nemesis {
   }
 
   /**
-   * In the middle of a slow attempt, so that the worker wakes up as a zombie: it will settle what
-   * another has settled long ago.
+   * In the middle of a slow attempt, and until another has handled that message, so that the worker
+   * wakes up as a zombie: it will settle what another has settled long ago.
    */
   private void pauseOne(Duration pause) {
     JavaProcess victim = takeOne();
-    Path log = directory.resolve("worker-" + victim.pid() + ".log");
-    Eventually.until(
-        "a slow attempt of " + victim.pid(), Duration.ofSeconds(60), () -> isSlowNow(log));
+    Path log = log(victim);
+    String message = pauseInASlowAttempt(victim, log);
     long from = Worker.now();
-    victim.pause();
     rest(pause);
+    Eventually.until(
+        "somebody else has handled " + message, PATIENCE, () -> othersHandled(message));
     victim.resume();
     faults.add(new Fault("pause", victim.pid(), from, Worker.now()));
+    Eventually.until(
+        "the zombie " + victim.pid() + " is refused",
+        PATIENCE,
+        () -> Ledger.read(log).stream().anyMatch(line -> line.startsWith("REFUSED plain ")));
     fleet.add(victim);
   }
 
-  private static boolean isSlowNow(Path log) {
-    List<String> lines = Ledger.read(log);
-    for (int i = lines.size() - 1; i >= 0; i--) {
-      String[] line = lines.get(i).split(" ");
+  /** The worker may end its attempt while the signal is on its way; then the next will do. */
+  private static String pauseInASlowAttempt(JavaProcess victim, Path log) {
+    AtomicReference<Optional<String>> message = new AtomicReference<>(Optional.empty());
+    Eventually.until(
+        "a slow attempt of " + victim.pid(),
+        PATIENCE,
+        () -> {
+          if (slowNow(log).isEmpty()) {
+            return false;
+          }
+          victim.pause();
+          message.set(slowNow(log));
+          if (message.get().isEmpty()) {
+            victim.resume();
+          }
+          return message.get().isPresent();
+        });
+    return message.get().orElseThrow();
+  }
+
+  /** The message of the latest slow attempt that has not ended. */
+  private static Optional<String> slowNow(Path log) {
+    Optional<String> slow = Optional.empty();
+    for (String each : Ledger.read(log)) {
+      String[] line = each.split(" ");
       if (line[0].equals("SLOW")) {
-        return Worker.now() - Long.parseLong(line[3]) < 700_000;
+        slow = Optional.of(line[1]);
+      } else if (line[0].equals("PLAIN") && slow.equals(Optional.of(line[1]))) {
+        slow = Optional.empty();
       }
     }
-    return false;
+    return slow;
+  }
+
+  private boolean othersHandled(String message) {
+    return fleet.stream()
+        .flatMap(other -> Ledger.read(log(other)).stream())
+        .anyMatch(line -> line.startsWith("PLAIN " + message + " "));
+  }
+
+  private Path log(JavaProcess worker) {
+    return directory.resolve("worker-" + worker.pid() + ".log");
   }
 
   private void restartDatabase() {
