@@ -65,12 +65,13 @@ final class ProxiedConnection {
         out.write(bytes, 0, request.start());
         proxy.strike(this);
       }
+      // Doomed before the request leaves: the other thread may hold the answer a moment later.
       case ANSWER_LOST -> {
-        // Before the request leaves: the other thread may hold the answer a moment later.
         answerDoomed = true;
         out.write(bytes, 0, length);
       }
       case CUT_IN_FLIGHT -> {
+        answerDoomed = true;
         out.write(bytes, 0, length);
         proxy.strike(this);
       }
