@@ -11,6 +11,7 @@ public final class ChannelBuilder {
   private final List<TypeBuilder<?>> types = new ArrayList<>();
   private boolean direct;
   private boolean withoutInbox;
+  private boolean inline;
   private OnConflict onConflict = OnConflict.KEEP;
   private Unhandled unhandled = Unhandled.KEEP;
   private OnMissingId onMissingId = OnMissingId.REJECT;
@@ -23,6 +24,12 @@ public final class ChannelBuilder {
   /** Handlers run at once on the publisher's thread, without storage, retry or memory. */
   public ChannelBuilder direct() {
     this.direct = true;
+    return this;
+  }
+
+  /** All handlers run at once, as {@link HandlerOption#inline} says. */
+  public ChannelBuilder inline() {
+    this.inline = true;
     return this;
   }
 
@@ -70,7 +77,7 @@ public final class ChannelBuilder {
   }
 
   Channel build() {
-    List<TypeSpec> specs = types.stream().map(TypeBuilder::spec).toList();
+    List<TypeSpec> specs = types.stream().map(type -> type.spec(inline)).toList();
     return new Channel(
         new ChannelSpec(
             name, direct, withoutInbox, onConflict, unhandled, onMissingId, onPoison, specs));

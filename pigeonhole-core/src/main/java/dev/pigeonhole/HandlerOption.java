@@ -20,6 +20,7 @@ public final class HandlerOption {
     @Nullable Double perSecond;
     @Nullable Integer pausingAfter;
     Keep keep = Keep.AS_INBOX;
+    boolean inline;
   }
 
   private final Consumer<Chosen> effect;
@@ -41,7 +42,8 @@ public final class HandlerOption {
         chosen.unordered,
         chosen.perSecond,
         chosen.pausingAfter,
-        chosen.keep);
+        chosen.keep,
+        chosen.inline);
   }
 
   /** Its own retry policy instead of the inbox's. */
@@ -107,5 +109,15 @@ public final class HandlerOption {
    */
   public static HandlerOption unordered() {
     return new HandlerOption(chosen -> chosen.unordered = true);
+  }
+
+  /**
+   * Runs the handler at once, on the thread that hands the message in, in a transaction of its own
+   * with its receipt. Nothing is stored for it and nothing retried: the message is accepted when
+   * the handler has finished it, and comes again from its source when it has failed. Deliveries
+   * that were stored for it before are still run, one at a time.
+   */
+  public static HandlerOption inline() {
+    return new HandlerOption(chosen -> chosen.inline = true);
   }
 }

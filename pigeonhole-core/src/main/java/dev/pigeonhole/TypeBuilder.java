@@ -174,7 +174,7 @@ public final class TypeBuilder<T> {
     return channel.build();
   }
 
-  TypeSpec spec() {
+  TypeSpec spec(boolean inline) {
     return new TypeSpec(
         type,
         name,
@@ -185,7 +185,7 @@ public final class TypeBuilder<T> {
         codec,
         List.copyOf(upcasts),
         keep,
-        List.copyOf(handlers));
+        inline ? handlers.stream().map(HandlerSpec::inlined).toList() : List.copyOf(handlers));
   }
 
   private TypeBuilder<T> add(

@@ -40,7 +40,7 @@ public final class Specs {
 
   /** The type without its channel. */
   public static TypeSpec type(TypeBuilder<?> declared) {
-    return declared.spec();
+    return declared.spec(false);
   }
 
   /** A type of which nothing is said but its handlers. */

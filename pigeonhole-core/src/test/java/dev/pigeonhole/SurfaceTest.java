@@ -38,6 +38,7 @@ class SurfaceTest {
             "sharedCommits",
             "unordered",
             "perSecond",
+            "inline",
             "pausingAfter",
             "keepingReceipts",
             "keepingPayload");

@@ -72,7 +72,9 @@ public interface InboxAdmin {
    * Gives a poisoned delivery a new life: failures 0, due now, and what was blocked behind it is
    * released, unless its sequence is held.
    *
-   * @return false if it was not poisoned any more
+   * @param source as {@link #poisoned} shows it: the channel's name, unless the message has a
+   *     source of its own or a business key
+   * @return false if no such delivery is poisoned, or not any more
    */
   boolean retry(String source, String id, String handler, String reason);
 

@@ -3,6 +3,7 @@ package dev.pigeonhole.event;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.admin.DeliveryState;
 import java.time.Duration;
 import java.util.List;
 
@@ -130,6 +131,38 @@ public sealed interface InboxEvent {
    */
   record Released(String inbox, String handler, MessageRef message, int releases)
       implements OfHandler {}
+
+  /** Speaks of a run of a guard. */
+  sealed interface OfGuard extends OfHandler {}
+
+  /**
+   * A guard has run its body. In the transaction of a caller that is told before it commits.
+   *
+   * @param took how long, waiting included
+   */
+  record GuardRan(String inbox, String handler, MessageRef message, Duration took)
+      implements OfGuard {}
+
+  /** A guard did not run its body, because the key was known. */
+  record GuardRepeated(String inbox, String handler, MessageRef message, DeliveryState state)
+      implements OfGuard {}
+
+  /** A guard gave up waiting for another run of the same key. */
+  record GuardBusy(String inbox, String handler, MessageRef message, Duration waited)
+      implements OfGuard {}
+
+  /** A guard met a known key with another request. */
+  record GuardConflicted(String inbox, String handler, MessageRef message) implements OfGuard {}
+
+  /** A guard refused to run, because there was no key. */
+  record GuardKeyMissing(String inbox, String handler, String type) implements OfGuard {}
+
+  /** A guard ran its body although there was no key: a repeat would be run too. */
+  record GuardUnguarded(String inbox, String handler, String type) implements OfGuard {}
+
+  /** The body of a guard, or the database under it, failed; nothing was kept, unless in doubt. */
+  record GuardFailed(String inbox, String handler, MessageRef message, Throwable cause)
+      implements OfGuard {}
 
   /** A settle was refused: somebody else had settled the delivery. */
   record Refused(String inbox, String handler, long seq) implements OfHandler {}

@@ -31,6 +31,11 @@ public interface InboxStore {
   /** Empty for stores that cannot let a handler's writes and its receipt commit together. */
   Optional<Transactions> transactions();
 
+  /** Empty for stores that cannot let a guard's writes and its receipt commit together. */
+  default Optional<Guards> guards() {
+    return Optional.empty();
+  }
+
   /**
    * How the nodes of this store wake each other, another one for each node; empty where they only
    * poll.

@@ -2,6 +2,7 @@ package dev.pigeonhole.store;
 
 import dev.pigeonhole.OnConflict;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -21,7 +22,8 @@ import org.jspecify.annotations.Nullable;
  * @param content the payload; null and empty are told apart
  * @param contentType the media type of the payload
  * @param headers encoded headers, opaque to the store; empty for none
- * @param contentHash 16 bytes over content type and content, compared for conflicts
+ * @param contentHash 16 bytes over content type and content, compared for conflicts; all zero where
+ *     the content is not known, see {@link #sameContent}
  * @param onConflict what to do when the identity is known with another content hash
  * @param occurredAt when the producer says it happened
  * @param notBefore no attempt before this time of the database's clock
@@ -48,6 +50,19 @@ public record NewMessage(
     @Nullable Instant notBefore,
     List<HandlerId> handlers,
     long place) {
+
+  /** The content hash of a message of which nobody has said what it contains. */
+  public static byte[] unknownContent() {
+    return new byte[16];
+  }
+
+  /** Whether two content hashes may stand for the same content: equal, or one is not known. */
+  public static boolean sameContent(byte[] one, byte[] other) {
+    byte[] unknown = unknownContent();
+    return Arrays.equals(one, other)
+        || Arrays.equals(one, unknown)
+        || Arrays.equals(other, unknown);
+  }
 
   /** The same message for these handlers instead. */
   public NewMessage to(List<HandlerId> others) {

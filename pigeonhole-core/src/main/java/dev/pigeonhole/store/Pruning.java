@@ -20,12 +20,14 @@ public interface Pruning {
   /**
    * A message without open deliveries and without second copies that wait for somebody.
    *
+   * @param transport how it came in, see {@link NewMessage}
    * @param now the time by the same clock as the others
    * @param completed handler family → when it has finished the message
    * @param poisoned handler family → when it gave up
    */
   record Finished(
       String type,
+      String transport,
       Instant receivedAt,
       Instant now,
       boolean hasContent,

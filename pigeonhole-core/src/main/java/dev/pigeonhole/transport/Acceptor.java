@@ -10,7 +10,8 @@ public interface Acceptor {
 
   /**
    * Takes messages in and answers each, in order, once the answers are durable. Only then may a
-   * source acknowledge.
+   * source acknowledge, and never one that is {@link Acceptance.Unfinished}: that one is to be
+   * offered again after a while, however often.
    *
    * @throws RuntimeException if the store cannot say; nothing may be acknowledged, everything is to
    *     be offered again, and what had been stored nevertheless is answered as a repeat then

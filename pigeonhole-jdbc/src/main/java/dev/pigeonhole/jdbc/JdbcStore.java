@@ -5,6 +5,7 @@ import dev.pigeonhole.jdbc.internal.Tables;
 import dev.pigeonhole.store.Acceptor;
 import dev.pigeonhole.store.AdminQueries;
 import dev.pigeonhole.store.Deliveries;
+import dev.pigeonhole.store.Guards;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.Maintenance;
 import dev.pigeonhole.store.Nodes;
@@ -126,6 +127,11 @@ public final class JdbcStore implements InboxStore {
   @Override
   public Optional<Transactions> transactions() {
     return Optional.of(parts().transactions());
+  }
+
+  @Override
+  public Optional<Guards> guards() {
+    return Optional.of(parts().guards());
   }
 
   @Override

@@ -122,7 +122,13 @@ final class MemoryPruning {
       }
     }
     return new Pruning.Finished(
-        row.stored().type(), row.receivedAt(), now, row.hasContent(), completed, poisoned);
+        row.stored().type(),
+        row.stored().transport(),
+        row.receivedAt(),
+        now,
+        row.hasContent(),
+        completed,
+        poisoned);
   }
 
   private void delete(MessageRow row) {

@@ -8,6 +8,7 @@ import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.OnMissingId;
 import dev.pigeonhole.OnMissingKey;
 import dev.pigeonhole.Unhandled;
+import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.registry.ChannelSpec;
 import dev.pigeonhole.internal.registry.Hashes;
 import dev.pigeonhole.internal.registry.HeaderFormat;
@@ -43,13 +44,21 @@ public final class Intake {
    * @param idMade whether it came without an id and has one now
    * @param keyMissing whether it came without the business key of its type
    * @param ignored whether nobody takes it and nobody wants it stored
+   * @param inline who takes it where it is handed in
    */
   public record Checked(
       @Nullable NewMessage message,
       @Nullable Rejected rejected,
       boolean idMade,
       boolean keyMissing,
-      boolean ignored) {}
+      boolean ignored,
+      List<BoundHandler> inline) {
+
+    /** Whether nothing of it is for the acceptor of the store. */
+    public boolean allInline() {
+      return message != null && message.handlers().isEmpty() && !inline.isEmpty();
+    }
+  }
 
   /**
    * What a message is known by, not yet checked.
@@ -82,7 +91,7 @@ public final class Intake {
       return convert(channel, message);
     } catch (InboxException e) {
       String reason = e.getMessage() == null ? "" : e.getMessage();
-      return new Checked(null, new Rejected(e.code(), reason), false, false, false);
+      return new Checked(null, new Rejected(e.code(), reason), false, false, false, List.of());
     }
   }
 
@@ -106,6 +115,7 @@ public final class Intake {
       lookalikes.look(channel, typeName);
     }
     List<HandlerId> handlers = type == null ? List.of() : registry.handlersOf(type);
+    List<BoundHandler> inline = type == null ? List.of() : registry.inlineOf(type);
     boolean unhandled = type == null || type.handlers().isEmpty();
     if (unhandled && channel.unhandled() == Unhandled.REJECT) {
       throw reject(
@@ -116,6 +126,13 @@ public final class Intake {
     }
     long hash = orderingKey == null ? Hashes.identity(source, checkedId) : Hashes.key(orderingKey);
     Instant notBefore = notBefore(message);
+    if (notBefore != null && !inline.isEmpty()) {
+      throw reject(
+          ErrorCode.OPTION_NOT_APPLICABLE,
+          "The message must wait until %s, and the inline handler '%s' of channel '%s' cannot. Send"
+                  .formatted(notBefore, inline.get(0).key(), channel.name())
+              + " it later, or let the handler take stored messages.");
+    }
     NewMessage taken =
         new NewMessage(
             source,
@@ -137,7 +154,7 @@ public final class Intake {
             handlers,
             place(message, orderingKey, notBefore));
     boolean ignored = unhandled && channel.unhandled() == Unhandled.IGNORE;
-    return new Checked(taken, null, identity.idMade(), identity.keyMissing(), ignored);
+    return new Checked(taken, null, identity.idMade(), identity.keyMissing(), ignored, inline);
   }
 
   private Identity byId(
@@ -319,7 +336,8 @@ public final class Intake {
     return key;
   }
 
-  private static String checkId(@Nullable String id) {
+  /** The id, if one can be known by it. */
+  public static String checkId(@Nullable String id) {
     if (id == null || id.isEmpty()) {
       throw reject(
           ErrorCode.ID_MISSING,
@@ -339,7 +357,8 @@ public final class Intake {
     return id;
   }
 
-  private static void checkSource(String source) {
+  /** Refuses what no message can come from. */
+  public static void checkSource(String source) {
     if (!Names.isText(source, LONGEST_SOURCE)) {
       throw reject(
           ErrorCode.SOURCE_INVALID,

@@ -103,7 +103,7 @@ final class TransactionalRunner {
     }
   }
 
-  private record Transaction(Connection connection, Received<Object> delivery)
+  record Transaction(Connection connection, Received<Object> delivery)
       implements HandlerTransaction<Object> {}
 
   private final Transactions store;

@@ -17,6 +17,7 @@ import dev.pigeonhole.internal.dispatch.Engine;
 import dev.pigeonhole.internal.dispatch.Events;
 import dev.pigeonhole.internal.dispatch.GroupAcceptor;
 import dev.pigeonhole.internal.dispatch.HandOver;
+import dev.pigeonhole.internal.dispatch.InlineHandlers;
 import dev.pigeonhole.internal.dispatch.Intake;
 import dev.pigeonhole.internal.prune.Pruner;
 import dev.pigeonhole.internal.prune.Retention;
@@ -29,6 +30,7 @@ import dev.pigeonhole.internal.registry.TypeSpec;
 import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.Guards;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.NewMessage;
@@ -37,8 +39,10 @@ import dev.pigeonhole.store.StoredMessage;
 import dev.pigeonhole.store.WakeUps;
 import java.lang.management.ManagementFactory;
 import java.sql.Connection;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
@@ -63,6 +67,7 @@ public final class DefaultInbox implements Inbox {
   private final Retention retention;
   private final GroupAcceptor acceptor;
   private final @Nullable WakeUps wakeUps;
+  private final @Nullable InlineHandlers inline;
 
   private final ReentrantLock life = new ReentrantLock();
   private @Nullable RunningEngine running; // guarded by life
@@ -93,6 +98,15 @@ public final class DefaultInbox implements Inbox {
     this.retention = new Retention(settings.keep(), registry, settings.pruneListeners());
     this.acceptor = new GroupAcceptor(store.acceptor(), settings.batchSize());
     this.wakeUps = store.wakeUps().orElse(null);
+    this.inline = inlineHandlers();
+  }
+
+  private @Nullable InlineHandlers inlineHandlers() {
+    if (registry.handlers().stream().noneMatch(handler -> handler.spec().inline())) {
+      return null;
+    }
+    Guards guards = store.guards().orElseThrow(() -> new IllegalStateException("no guards"));
+    return new InlineHandlers(guards, payloads, events, settings.interceptors(), store.clock());
   }
 
   /** Checks everything and opens the store; called by the builder. */
@@ -194,7 +208,7 @@ public final class DefaultInbox implements Inbox {
     long ticket = present == null ? 0 : present.takeTicket();
     List<HandOver> handOvers = new ArrayList<>();
     try {
-      return answer(channel, messages, acceptor::accept, handOvers);
+      return answer(channel, messages, acceptor::accept, null, handOvers);
     } finally {
       if (present != null) {
         present.handOver(ticket, handOvers);
@@ -209,7 +223,8 @@ public final class DefaultInbox implements Inbox {
 
   @Override
   public List<Acceptance> accept(Connection connection, String channel, List<Message> messages) {
-    return answer(channel, messages, batch -> store.acceptor().accept(connection, batch), null);
+    return answer(
+        channel, messages, batch -> store.acceptor().accept(connection, batch), connection, null);
   }
 
   private interface Accepting {
@@ -224,6 +239,7 @@ public final class DefaultInbox implements Inbox {
       String channelName,
       List<Message> messages,
       Accepting accepting,
+      @Nullable Connection joined,
       @Nullable List<HandOver> handOvers) {
     ChannelSpec channel = channel(channelName);
     List<Intake.Checked> checked = new ArrayList<>(messages.size());
@@ -231,7 +247,7 @@ public final class DefaultInbox implements Inbox {
     for (Message message : messages) {
       Intake.Checked each = intake.check(channel, message);
       checked.add(each);
-      if (each.message() != null && !each.ignored()) {
+      if (each.message() != null && !each.ignored() && !each.allInline()) {
         batch.add(each.message());
       }
     }
@@ -244,13 +260,56 @@ public final class DefaultInbox implements Inbox {
         answers.add(rejected(channelName, each.rejected()));
       } else if (each.ignored()) {
         answers.add(ignored(message));
+      } else if (each.allInline()) {
+        answers.add(runInline(each, message, null, accepting, joined));
       } else {
         AcceptResult result = results.get(next++);
-        answers.add(answer(message, result, handOvers));
+        Acceptance stored = answer(message, result, handOvers);
         tellOddities(each, message, result);
+        answers.add(runInline(each, message, stored, accepting, joined));
       }
     }
     return answers;
+  }
+
+  /**
+   * Runs the inline handlers of a message after what is stored of it has been.
+   *
+   * @param stored null where nothing of it is
+   */
+  private Acceptance runInline(
+      Intake.Checked checked,
+      NewMessage message,
+      @Nullable Acceptance stored,
+      Accepting accepting,
+      @Nullable Connection joined) {
+    boolean taken =
+        stored == null
+            || stored instanceof Acceptance.Accepted
+            || stored instanceof Acceptance.Repeat;
+    InlineHandlers handlers = inline;
+    if (checked.inline().isEmpty() || !taken || handlers == null) {
+      return Objects.requireNonNull(stored);
+    }
+    InlineHandlers.Outcome outcome = handlers.run(joined, checked.inline(), message);
+    MessageRef ref = new MessageRef(message.source(), message.id());
+    if (outcome.differs()) {
+      // Whoever keeps second copies compares once more, and finds what was found here.
+      return answer(message, accepting.accept(List.of(message)).get(0), null);
+    }
+    if (!outcome.failures().isEmpty()) {
+      return new Acceptance.Unfinished(ref, outcome.failures());
+    }
+    if (stored != null) {
+      return stored;
+    }
+    Instant known = outcome.known();
+    if (outcome.ran() || known == null) {
+      events.tell(new InboxEvent.Accepted(settings.name(), message.channel(), ref, message.type()));
+      return new Acceptance.Accepted(ref);
+    }
+    events.tell(new InboxEvent.Repeated(settings.name(), message.channel(), ref, message.type()));
+    return new Acceptance.Repeat(ref, known);
   }
 
   private Acceptance ignored(NewMessage message) {

@@ -25,6 +25,7 @@ public record HandlerSpec(
    * @param perSecond null for no limit
    * @param pausingAfter failures in a row; null for never
    * @param keep its own times of retention
+   * @param inline whether it runs where messages are handed in
    */
   public record Options(
       @Nullable Backoff retry,
@@ -34,7 +35,23 @@ public record HandlerSpec(
       boolean unordered,
       @Nullable Double perSecond,
       @Nullable Integer pausingAfter,
-      Keep keep) {}
+      Keep keep,
+      boolean inline) {
+
+    Options inlined() {
+      return new Options(
+          retry, timeout, atMost, sharedCommits, unordered, perSecond, pausingAfter, keep, true);
+    }
+  }
+
+  /** The same handler, run by whoever hands a message in. */
+  public HandlerSpec inlined() {
+    return new HandlerSpec(key, plain, transactional, batch, options.inlined());
+  }
+
+  public boolean inline() {
+    return options.inline();
+  }
 
   public boolean isTransactional() {
     return transactional != null;
@@ -53,8 +70,9 @@ public record HandlerSpec(
     return options.timeout();
   }
 
+  /** Null for the inbox's concurrency. What is left of an inline handler's past runs alone. */
   public @Nullable Integer atMost() {
-    return options.atMost();
+    return inline() ? Integer.valueOf(1) : options.atMost();
   }
 
   public int sharedCommits() {

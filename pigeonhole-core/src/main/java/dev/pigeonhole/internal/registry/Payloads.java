@@ -93,13 +93,22 @@ public final class Payloads {
     if (shares(payload.getClass())) {
       return new Encoded(null, SHARED);
     }
+    return encode(payload, codec(type));
+  }
+
+  /** Of something that is no message of a type: by the codec of all. */
+  public Encoded encode(Object value) {
+    return encode(value, codec);
+  }
+
+  private Encoded encode(Object payload, @Nullable PayloadCodec with) {
     if (payload instanceof byte[] bytes) {
       return new Encoded(bytes.clone(), BYTES);
     }
     if (payload instanceof String text) {
       return new Encoded(utf8(text), TEXT);
     }
-    PayloadCodec chosen = required(codec(type), payload.getClass());
+    PayloadCodec chosen = required(with, payload.getClass());
     try {
       return new Encoded(chosen.encode(payload), chosen.contentType());
     } catch (CodecException e) {
@@ -135,6 +144,11 @@ public final class Payloads {
               .formatted(Names.shown(name), Names.shown(type.name()), e.getClass().getName()),
           e);
     }
+  }
+
+  /** What {@link #encode(Object)} has written. */
+  public <T> @Nullable T decode(byte @Nullable [] content, String contentType, Class<T> type) {
+    return decode(content, contentType, type, codec);
   }
 
   private <T> @Nullable T decode(

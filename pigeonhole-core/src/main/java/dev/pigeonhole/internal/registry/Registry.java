@@ -86,16 +86,28 @@ public final class Registry {
     return keySources.contains(source);
   }
 
-  /** Who wants messages of this type, as new deliveries name them. */
+  /** Who wants messages of this type stored, as new deliveries name them. */
   public List<HandlerId> handlersOf(TypeSpec type) {
     List<HandlerId> ids = new ArrayList<>(type.handlers().size());
     for (HandlerSpec spec : type.handlers()) {
       BoundHandler bound = bySpec.get(spec);
-      if (bound != null) {
+      if (bound != null && !spec.inline()) {
         ids.add(bound.id());
       }
     }
     return ids;
+  }
+
+  /** Who takes messages of this type where they are handed in, in the order of declaration. */
+  public List<BoundHandler> inlineOf(TypeSpec type) {
+    List<BoundHandler> inline = new ArrayList<>();
+    for (HandlerSpec spec : type.handlers()) {
+      BoundHandler bound = bySpec.get(spec);
+      if (bound != null && spec.inline()) {
+        inline.add(bound);
+      }
+    }
+    return inline;
   }
 
   /** The type of a channel that a message belongs to, by its own word or by its payload's class. */

@@ -241,6 +241,9 @@ public final class Rules {
                   + " receipt. Use a JDBC store, or .handle(…) with an idempotent handler.")
               .formatted(key));
     }
+    if (handler.inline()) {
+      inline(channel, handler, where, transactions);
+    }
     if (channel.direct()
         && (handler.retry() != null
             || timeout != null
@@ -252,6 +255,37 @@ public final class Rules {
           ("Handler '%s' of %s has retrying, within, atMost, perSecond or pausingAfter, which need an"
                   + " inbox: it runs once, on the publisher's thread. Leave them out, or move it to a stored"
                   + " channel.")
+              .formatted(key, where));
+    }
+  }
+
+  private void inline(
+      ChannelSpec channel, HandlerSpec handler, String where, boolean transactions) {
+    String key = handler.key().key();
+    if (channel.direct()) {
+      add(
+          ErrorCode.OPTION_NOT_APPLICABLE,
+          "Handler '%s' is inline, but %s is direct: it runs at once anyway, without a memory. Leave"
+                  .formatted(key, where)
+              + " out one of the two.");
+    } else if (!transactions && !handler.isTransactional()) {
+      add(
+          ErrorCode.TX_UNSUPPORTED,
+          "Handler '%s' is inline, but this store cannot commit a receipt with what it does. Use a"
+                  .formatted(key)
+              + " JDBC store, or leave out inline().");
+    }
+    if (handler.batch() != null
+        || handler.sharedCommits() > 1
+        || handler.retry() != null
+        || handler.options().atMost() != null
+        || handler.perSecond() != null
+        || handler.pausingAfter() != null) {
+      add(
+          ErrorCode.OPTION_NOT_APPLICABLE,
+          ("Handler '%s' of %s is inline: it takes one message at a time from whoever hands it in,"
+                  + " and its source retries. Leave out batches, sharedCommits, retrying, atMost,"
+                  + " perSecond and pausingAfter, or leave out inline().")
               .formatted(key, where));
     }
   }

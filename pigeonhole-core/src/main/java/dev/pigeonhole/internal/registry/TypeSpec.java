@@ -53,7 +53,12 @@ public record TypeSpec(
    */
   public String keySource() {
     List<String> names = names();
-    return "key of " + names.get(names.size() - 1);
+    return keySource(names.get(names.size() - 1));
+  }
+
+  /** The source that business keys of a type with this oldest name are known under. */
+  public static String keySource(String oldestName) {
+    return "key of " + oldestName;
   }
 
   /** What to do with a message of this logical name; null where it has the present form. */

@@ -105,6 +105,9 @@ interface Dialect {
   /** How it is asked for the tables that there are. */
   Catalogue.Questions catalogue();
 
+  /** How a guard enters. */
+  GuardSql guardSql();
+
   /** The hot statements, each in the form that is fastest here. */
   Statements statements();
 

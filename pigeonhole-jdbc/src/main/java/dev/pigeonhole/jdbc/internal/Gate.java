@@ -102,6 +102,15 @@ final class Gate {
       WHERE seq = ?
       """;
 
+  // Index: message_pk. A guard keeps no content; whoever adds deliveries brings it.
+  private static final String FILL =
+      """
+      UPDATE {message}
+      SET channel = ?, transport = ?, content = ?, content_type = ?, headers = ?, content_hash = ?,
+          occurred_at = ?, dropped = FALSE
+      WHERE seq = ? AND dropped = TRUE
+      """;
+
   // Index: unhandled_pk.
   private static final String TAKEN = "DELETE FROM {unhandled} WHERE seq = ?";
 
@@ -273,7 +282,7 @@ final class Gate {
         stale.add(known.seq());
       }
       if (message.onConflict() != OnConflict.REPEAT
-          && !Arrays.equals(known.contentHash(), message.contentHash())) {
+          && !NewMessage.sameContent(known.contentHash(), message.contentHash())) {
         batch.results[i] = new AcceptResult.Differs(known.seq());
         if (message.onConflict() == OnConflict.KEEP) {
           copies.add(new Copy(known.seq(), message));
@@ -289,10 +298,14 @@ final class Gate {
     }
     keep(session, copies);
     Set<Long> touched = new LinkedHashSet<>();
+    List<Wanted> bringing = new ArrayList<>();
     for (Wanted each : add(session, wanted)) {
       added.getOrDefault(each.position(), new ArrayList<>()).add(each.handler());
-      touched.add(each.known().seq());
+      if (touched.add(each.known().seq())) {
+        bringing.add(each);
+      }
     }
+    session.batch(FILL, bringing, Gate::fill);
     added.forEach(
         (i, handlers) -> {
           Known known = batch.known.get(ref(batch.messages.get(i)));
@@ -306,6 +319,19 @@ final class Gate {
   }
 
   private record Wanted(int position, Known known, HandlerId handler, NewMessage message) {}
+
+  private static void fill(Params params, Wanted each) throws SQLException {
+    NewMessage message = each.message();
+    params
+        .add(message.channel())
+        .add(message.transport())
+        .add(message.content())
+        .add(message.contentType())
+        .add(message.headers())
+        .add(message.contentHash())
+        .add(message.occurredAt())
+        .add(each.known().seq());
+  }
 
   private record Copy(long seq, NewMessage message) {}
 

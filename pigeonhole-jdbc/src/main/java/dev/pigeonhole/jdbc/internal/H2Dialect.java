@@ -117,6 +117,11 @@ final class H2Dialect implements Dialect {
   }
 
   @Override
+  public GuardSql guardSql() {
+    return new H2GuardSql(this);
+  }
+
+  @Override
   public Statements statements() {
     return new H2Statements(this);
   }

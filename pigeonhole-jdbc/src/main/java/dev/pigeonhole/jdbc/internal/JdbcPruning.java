@@ -44,7 +44,7 @@ final class JdbcPruning {
 
   private static final String LOCK =
       """
-      SELECT seq, lane, type, received_at, CASE WHEN content IS NULL THEN 0 ELSE 1 END
+      SELECT seq, lane, type, transport, received_at, CASE WHEN content IS NULL THEN 0 ELSE 1 END
       FROM {message} WHERE seq IN (:seqs) ORDER BY seq FOR UPDATE SKIP LOCKED
       """;
 
@@ -86,11 +86,20 @@ final class JdbcPruning {
       ORDER BY seq, handler FOR UPDATE
       """;
 
+  private static final String FORGET_ANSWERS = "DELETE FROM {answer} WHERE seq IN (:seqs)";
+
+  // Index: answer_until.
+  private static final String OLD_ANSWERS =
+      "SELECT seq, handler FROM {answer} WHERE keep_until <= ? ORDER BY keep_until LIMIT ?";
+
+  // Index: answer_pk.
+  private static final String FORGET_ANSWER = "DELETE FROM {answer} WHERE seq = ? AND handler = ?";
+
   private static final String FORGET_RECEIPTS = "DELETE FROM {receipt} WHERE seq IN (:seqs)";
   private static final String FORGET = "DELETE FROM {message} WHERE seq IN (:seqs)";
 
   private record Candidate(
-      long seq, int lane, String type, Instant receivedAt, boolean hasContent) {}
+      long seq, int lane, String type, String transport, Instant receivedAt, boolean hasContent) {}
 
   /** What stands where of one message. */
   private static final class Standing {
@@ -197,6 +206,7 @@ final class JdbcPruning {
     if (position.seq() == 0) {
       forgetOperations(session, position.now().minus(pruning.keepOperations()), limit);
     }
+    forgetAnswers(session, position.now(), limit);
     long reached = more ? next.get(next.size() - 1).seq() : 0;
     session.update(END, params -> params.add(reached));
     CrashPoints.reach("prune.before-commit");
@@ -209,6 +219,18 @@ final class JdbcPruning {
         session.query(
             OLD_OPERATIONS, params -> params.add(finishedBy).add(limit), row -> row.getString(1));
     session.batch(FORGET_OPERATION, old, (params, name) -> params.add(name));
+  }
+
+  private static void forgetAnswers(Session session, Instant now, int limit) throws SQLException {
+    List<List<Long>> old =
+        session.query(
+            OLD_ANSWERS,
+            params -> params.add(now).add(limit),
+            row -> List.of(row.getLong(1), row.getLong(2)));
+    session.batch(
+        FORGET_ANSWER,
+        old,
+        (params, each) -> params.add(each.get(0).longValue()).add(each.get(1).intValue()));
   }
 
   private void judge(
@@ -228,6 +250,7 @@ final class JdbcPruning {
           pruning.judge(
               new Pruning.Finished(
                   each.type(),
+                  each.transport(),
                   each.receivedAt(),
                   now,
                   each.hasContent(),
@@ -253,8 +276,9 @@ final class JdbcPruning {
                 row.getLong(1),
                 row.getInt(2),
                 row.getString(3),
-                session.time(row, 4),
-                row.getInt(5) == 1));
+                row.getString(4),
+                session.time(row, 5),
+                row.getInt(6) == 1));
   }
 
   private Map<Long, Standing> look(Session session, List<Candidate> candidates)
@@ -327,6 +351,7 @@ final class JdbcPruning {
     change(session, FORGET_EDITS, seqs);
     change(session, FORGET_UNHANDLED, seqs);
     change(session, FORGET_FAILURES, seqs);
+    change(session, FORGET_ANSWERS, seqs);
     change(session, FORGET_RECEIPTS, seqs);
     change(session, FORGET, seqs);
   }

@@ -124,28 +124,20 @@ final class JdbcTransactions implements Transactions {
     if (thrown != null) {
       throw new WorkFailedException(delivery, thrown);
     }
-    InboxException misuse = unit.misuse();
-    if (misuse != null) {
-      throw new WorkFailedException(delivery, misuse);
-    }
-    if (error != null) {
-      throw new WorkFailedException(
-          delivery,
-          new InboxException(
-              ErrorCode.TX_SQL_ERROR_SWALLOWED,
-              "The handler went on after an error of the database. Its transaction cannot be"
-                  + " trusted any more, so let the exception through: "
-                  + Errors.describe(error),
-              error));
+    InboxException wrong = unit.wrong();
+    if (wrong != null) {
+      throw new WorkFailedException(delivery, wrong);
     }
   }
 
   private static WorkFailedException lost(Delivery delivery) {
-    return new WorkFailedException(
-        delivery,
-        new InboxException(
-            ErrorCode.TX_LOST,
-            "The transaction that the handler ended in is not the one it began in: something"
-                + " committed or rolled it back, such as DDL in a procedure."));
+    return new WorkFailedException(delivery, lost());
+  }
+
+  static InboxException lost() {
+    return new InboxException(
+        ErrorCode.TX_LOST,
+        "The transaction that the handler ended in is not the one it began in: something"
+            + " committed or rolled it back, such as DDL in a procedure.");
   }
 }

@@ -132,6 +132,11 @@ final class MariaDbDialect implements Dialect {
   }
 
   @Override
+  public GuardSql guardSql() {
+    return new MariaDbGuardSql(this);
+  }
+
+  @Override
   public Statements statements() {
     return new MariaDbStatements();
   }

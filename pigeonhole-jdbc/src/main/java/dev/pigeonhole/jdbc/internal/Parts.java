@@ -3,6 +3,7 @@ package dev.pigeonhole.jdbc.internal;
 import dev.pigeonhole.store.Acceptor;
 import dev.pigeonhole.store.AdminQueries;
 import dev.pigeonhole.store.Deliveries;
+import dev.pigeonhole.store.Guards;
 import dev.pigeonhole.store.Maintenance;
 import dev.pigeonhole.store.Nodes;
 import dev.pigeonhole.store.StoreDescription;
@@ -28,6 +29,7 @@ public record Parts(
     Maintenance maintenance,
     AdminQueries admin,
     Transactions transactions,
+    Guards guards,
     Supplier<WakeUps> wakeUps,
     boolean interruptible,
     StoreDescription description) {
@@ -119,6 +121,7 @@ public record Parts(
             lanes),
         new JdbcAdmin(jdbc, families, statements, pruning, gates, keys),
         new JdbcTransactions(jdbc, statements),
+        new JdbcGuards(jdbc, statements, jdbc.dialect.guardSql(), families),
         () -> new PostgresWakeUps(jdbc),
         jdbc.dialect.interruptible(),
         description);

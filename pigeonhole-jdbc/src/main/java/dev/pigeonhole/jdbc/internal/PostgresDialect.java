@@ -97,6 +97,11 @@ final class PostgresDialect implements Dialect {
   }
 
   @Override
+  public GuardSql guardSql() {
+    return new PostgresGuardSql();
+  }
+
+  @Override
   public Statements statements() {
     return new PostgresStatements();
   }

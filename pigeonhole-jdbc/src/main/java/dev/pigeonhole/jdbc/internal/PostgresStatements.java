@@ -36,13 +36,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class PostgresStatements implements Statements {
 
-  private static final List<String> PLANNING =
+  static final List<String> PLANNING =
       List.of("plan_cache_mode", "enable_seqscan", "enable_hashjoin", "enable_mergejoin");
 
   private static final String TIME_LIMITS =
       "SELECT set_config('statement_timeout', '%d', true), set_config('lock_timeout', '%d', true)";
 
-  private static final String BY_INDEX =
+  static final String BY_INDEX =
       PLANNING.stream()
           .map(
               setting ->

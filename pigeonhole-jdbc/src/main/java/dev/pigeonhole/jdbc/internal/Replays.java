@@ -44,6 +44,10 @@ final class Replays {
   private static final String FORGET_RECEIPT =
       "DELETE FROM {receipt} WHERE seq = ? AND handler IN (:kin)";
 
+  // Index: answer_pk.
+  private static final String FORGET_ANSWER =
+      "DELETE FROM {answer} WHERE seq = ? AND handler IN (:kin)";
+
   private static final String ADD =
       """
       INSERT INTO {later} (lane, handler, seq, key_id, key_hash, version, due_at, reason)
@@ -149,6 +153,7 @@ final class Replays {
             .one(ofKin(session, FIRST_KEY, kin), params -> params.add(seq), row -> row.getInt(1))
             .orElse(handler.keyId());
     int forgotten = session.update(ofKin(session, FORGET_RECEIPT, kin), params -> params.add(seq));
+    session.update(ofKin(session, FORGET_ANSWER, kin), params -> params.add(seq));
     String row = "%d, %d, %d, %d".formatted(message.lane(), handler.family(), seq, keyId);
     String insert =
         session

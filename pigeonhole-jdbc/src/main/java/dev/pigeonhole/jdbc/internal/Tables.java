@@ -25,6 +25,7 @@ public final class Tables {
           "delivery",
           "later",
           "receipt",
+          "answer",
           "poison",
           "closed_key",
           "failure",

@@ -92,6 +92,20 @@ final class UnitConnection {
     return misuse;
   }
 
+  /** What the handler has done that must not commit, although it returned as if all were well. */
+  @Nullable InboxException wrong() {
+    SQLException swallowed = error;
+    if (misuse != null || swallowed == null) {
+      return misuse;
+    }
+    return new InboxException(
+        ErrorCode.TX_SQL_ERROR_SWALLOWED,
+        "The handler went on after an error of the database. Its transaction cannot be trusted any"
+            + " more, so let the exception through: "
+            + Errors.describe(swallowed),
+        swallowed);
+  }
+
   private @Nullable Object onConnection(
       Object wrapped, Object self, Method method, Object @Nullable [] args) throws Throwable {
     return switch (method.getName()) {

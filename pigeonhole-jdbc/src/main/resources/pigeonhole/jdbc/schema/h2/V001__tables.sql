@@ -88,6 +88,7 @@ CREATE INDEX IF NOT EXISTS {name}later_key ON {prefix}later (handler, key_hash, 
 CREATE TABLE IF NOT EXISTS {prefix}receipt (
   seq          bigint                      NOT NULL,
   completed_at timestamp(6) with time zone NOT NULL,
+  token        bigint                      NOT NULL DEFAULT 0,
   handler      int                         NOT NULL,
   key_id       int                         NOT NULL,
   failures     int                         NOT NULL,
@@ -96,6 +97,18 @@ CREATE TABLE IF NOT EXISTS {prefix}receipt (
   outcome      smallint                    NOT NULL DEFAULT 0,
   CONSTRAINT {name}receipt_pk PRIMARY KEY (seq, handler)
 );
+
+-- What a guarded run returned, for repeats of it; keep_until null: as long as the receipt.
+CREATE TABLE IF NOT EXISTS {prefix}answer (
+  seq          bigint                      NOT NULL,
+  keep_until   timestamp(6) with time zone,
+  handler      int                         NOT NULL,
+  content_type varchar                     NOT NULL,
+  content      blob,
+  CONSTRAINT {name}answer_pk PRIMARY KEY (seq, handler)
+);
+
+CREATE INDEX IF NOT EXISTS {name}answer_until ON {prefix}answer (keep_until);
 
 -- The end of automatic attempts; only an operator removes a row.
 CREATE TABLE IF NOT EXISTS {prefix}poison (

@@ -19,7 +19,7 @@ import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoreSettings;
 import dev.pigeonhole.store.Transactions;
 import dev.pigeonhole.support.DatabaseKind;
-import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.LockWaits;
 import dev.pigeonhole.support.TestDatabase;
 import java.sql.Connection;
 import java.time.Duration;
@@ -227,7 +227,7 @@ class KeyGatesTest {
               assertThat(gates.holdClosed(session, key)).isPresent();
               CompletableFuture<?> other =
                   CompletableFuture.runAsync(() -> settle(first, poisoned(OnPoison.HOLD_SEQUENCE)));
-              awaitSomebodyWaiting(database);
+              LockWaits.awaitOne(database);
               assertThat(gates.step(session)).isTrue();
               return other;
             });
@@ -238,26 +238,6 @@ class KeyGatesTest {
     assertThat(blocked(rows.get(1))).isTrue();
     assertThat(release()).isTrue();
     assertThat(blocked(rows.get(1))).isFalse();
-  }
-
-  private static void awaitSomebodyWaiting(TestDatabase database) {
-    String waiting =
-        switch (database.kind()) {
-          case POSTGRES ->
-              """
-              SELECT count(*) FROM pg_stat_activity
-              WHERE datname = current_database() AND wait_event_type = 'Lock'
-              """;
-          // Not innodb_trx: it shows what it showed before, as long as somebody asks it often.
-          case MARIADB ->
-              """
-              SELECT CAST(variable_value AS unsigned) FROM information_schema.global_status
-              WHERE variable_name = 'INNODB_ROW_LOCK_CURRENT_WAITS'
-              """;
-          case H2 ->
-              "SELECT count(*) FROM information_schema.sessions WHERE blocker_id IS NOT NULL";
-        };
-    Eventually.until("somebody to wait", Duration.ofSeconds(20), () -> database.count(waiting) > 0);
   }
 
   @ParameterizedTest

@@ -1,0 +1,68 @@
+package dev.pigeonhole;
+
+import dev.pigeonhole.store.InboxStore;
+import java.sql.Connection;
+
+/**
+ * Runs something now, on the caller's thread, once for each key: what the body writes and the
+ * receipt that remembers it commit in one transaction, or not at all. A copy that comes while the
+ * first is running waits for it, and is then a repeat: it gets the answer of the first run, if
+ * answers are kept.
+ *
+ * <pre>{@code
+ * Guard guard = Guard.on(store).build();
+ *
+ * GuardKey key = GuardKey.of("charge-card", ChargeCard.class, command.reference());
+ * Guarded<Void> result = guard.run(key, tx -> cards.charge(tx.connection(), command));
+ * }</pre>
+ *
+ * <p>It uses the tables of an inbox, and keys, receipts and handlers mean the same in both: what
+ * the one has done is a repeat for the other. Safe for many threads.
+ */
+public interface Guard extends AutoCloseable {
+
+  /** Starts to declare a guard on a store that can let writes and receipts commit together. */
+  static GuardBuilder on(InboxStore store) {
+    return new GuardBuilder(store);
+  }
+
+  /**
+   * Runs the body in a transaction of its own, unless the key is known. After a deadlock, or a
+   * connection that was lost before the commit was sent, the whole is run again, three times at
+   * most.
+   *
+   * @throws X what the body throws, as it is, after everything was rolled back
+   * @throws MissingKeyException if there is no key
+   * @throws dev.pigeonhole.store.StoreException if the database cannot do it now; with the kind
+   *     {@code UNKNOWN} if nobody can say whether it did, and running again finds out
+   */
+  <R, X extends Exception> Guarded<R> run(GuardKey key, GuardBody<R, X> body) throws X;
+
+  /**
+   * The same, and keeps what the body returns: a repeat gets it as its answer.
+   *
+   * @param type what the body returns; bytes, text, or what the codec can write
+   */
+  <R, X extends Exception> Guarded<R> answer(GuardKey key, Class<R> type, GuardBody<R, X> body)
+      throws X;
+
+  /**
+   * Runs the body in the transaction of this connection, which the caller commits. A run that is a
+   * repeat, busy or in conflict, and one whose body fails, leaves the transaction as it was before.
+   * Nothing is run again.
+   *
+   * @throws dev.pigeonhole.store.StoreException if the connection is in autocommit mode ({@code
+   *     PH-TX-06}), or if the database has ended the transaction: then the caller has to do all of
+   *     it again
+   */
+  <R, X extends Exception> Guarded<R> run(Connection connection, GuardKey key, GuardBody<R, X> body)
+      throws X;
+
+  /** {@link #answer} in the transaction of a caller. */
+  <R, X extends Exception> Guarded<R> answer(
+      Connection connection, GuardKey key, Class<R> type, GuardBody<R, X> body) throws X;
+
+  /** Ends what runs in the background: forgetting old receipts. */
+  @Override
+  void close();
+}

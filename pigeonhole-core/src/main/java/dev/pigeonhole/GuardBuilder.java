@@ -1,0 +1,106 @@
+package dev.pigeonhole;
+
+import dev.pigeonhole.codec.PayloadCodec;
+import dev.pigeonhole.event.InboxListener;
+import dev.pigeonhole.internal.guard.DefaultGuard;
+import dev.pigeonhole.internal.guard.GuardSettings;
+import dev.pigeonhole.store.InboxStore;
+import java.time.Duration;
+
+/** All options of a guard; each has a default that is safe in production. */
+public final class GuardBuilder {
+  private final InboxStore store;
+  private final GuardSettings.Draft draft = new GuardSettings.Draft();
+
+  GuardBuilder(InboxStore store) {
+    this.store = store;
+  }
+
+  /**
+   * The name of the inbox whose tables these are: that of the inbox, where one uses them too.
+   * Default {@code inbox}.
+   */
+  public GuardBuilder named(String name) {
+    draft.name = name;
+    return this;
+  }
+
+  /** The lanes of the inbox whose tables these are. Default 64. */
+  public GuardBuilder lanes(int lanes) {
+    draft.lanes = lanes;
+    return this;
+  }
+
+  /** How requests and answers become bytes. Default: the codec that the class path offers. */
+  public GuardBuilder codec(PayloadCodec codec) {
+    draft.codec = codec;
+    return this;
+  }
+
+  /** How long a copy waits for the first run before it is busy. Default 5 s. */
+  public GuardBuilder waitAtMost(Duration time) {
+    draft.waitAtMost = time;
+    return this;
+  }
+
+  /**
+   * How long a transaction of a guard may take; then its connection is taken away and all is rolled
+   * back. A warning comes after a sixth of it. Default 30 s.
+   */
+  public GuardBuilder timeLimit(Duration time) {
+    draft.timeLimit = time;
+    return this;
+  }
+
+  /**
+   * How long answers are kept. After that a repeat is still a repeat, without an answer. Default:
+   * as long as the receipt.
+   */
+  public GuardBuilder keepAnswers(Duration time) {
+    draft.keepAnswers = time;
+    return this;
+  }
+
+  /** The largest answer in bytes; a larger one rolls the run back. Default 64 KB. */
+  public GuardBuilder maxAnswer(int bytes) {
+    draft.maxAnswer = bytes;
+    return this;
+  }
+
+  /**
+   * How long receipts of guards are kept: a repeat that comes later is run again. They are looked
+   * through every hour, by one node at a time. Default 7 days.
+   */
+  public GuardBuilder keepReceipts(Duration time) {
+    draft.keepReceipts = time;
+    return this;
+  }
+
+  /** Forgets nothing: whoever wants it does so by other means, such as an inbox's retention. */
+  public GuardBuilder keepReceiptsForEver() {
+    draft.keepReceipts = null;
+    return this;
+  }
+
+  /** What happens without a key. Default {@link OnMissingKey#REJECT}. */
+  public GuardBuilder missingKey(OnMissingKey policy) {
+    draft.missingKey = policy;
+    return this;
+  }
+
+  /** Is told of every event. May be given several times. */
+  public GuardBuilder listener(InboxListener listener) {
+    draft.listeners.add(listener);
+    return this;
+  }
+
+  /**
+   * Checks the options, then the database, then whose tables they are, and answers the guard.
+   *
+   * @throws ConfigurationException with every problem of the first step that finds any
+   * @throws dev.pigeonhole.store.StoreException if the database cannot be reached
+   */
+  public Guard build() {
+    return DefaultGuard.open(store, draft);
+  }
+}

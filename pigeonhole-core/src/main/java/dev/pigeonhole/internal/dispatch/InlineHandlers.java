@@ -1,0 +1,168 @@
+package dev.pigeonhole.internal.dispatch;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Failure;
+import dev.pigeonhole.Interceptor;
+import dev.pigeonhole.MessageHandler;
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.TransactionalHandler;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.internal.registry.BoundHandler;
+import dev.pigeonhole.internal.registry.Payloads;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.Guards;
+import dev.pigeonhole.store.Guards.Verdict;
+import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.StoredMessage;
+import java.sql.Connection;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Runs inline handlers where their messages are handed in: each in a transaction of its own with
+ * its receipt, in the order of declaration. One that fails neither undoes nor skips the others.
+ */
+public final class InlineHandlers {
+  private static final Logger LOG = LoggerFactory.getLogger(InlineHandlers.class);
+
+  /** For another copy of the message. */
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  private static final Duration TIME_LIMIT = Duration.ofSeconds(30);
+
+  /**
+   * What came of one message.
+   *
+   * @param ran whether some handler was run
+   * @param differs whether it was known with other content; then none was
+   * @param known when a handler had finished it before
+   * @param failures of those that have not finished it, by their keys
+   */
+  public record Outcome(
+      boolean ran, boolean differs, @Nullable Instant known, Map<String, Failure> failures) {}
+
+  private final Guards guards;
+  private final Payloads payloads;
+  private final Events events;
+  private final Interception interception;
+  private final InstantSource clock;
+
+  public InlineHandlers(
+      Guards guards,
+      Payloads payloads,
+      Events events,
+      List<Interceptor> interceptors,
+      InstantSource clock) {
+    this.guards = guards;
+    this.payloads = payloads;
+    this.events = events;
+    this.interception = new Interception(interceptors);
+    this.clock = clock;
+  }
+
+  /**
+   * @param joined null for transactions of our own
+   */
+  public Outcome run(@Nullable Connection joined, List<BoundHandler> handlers, NewMessage message) {
+    MessageRef ref = new MessageRef(message.source(), message.id());
+    Map<String, Failure> failures = new LinkedHashMap<>();
+    boolean ran = false;
+    Instant known = null;
+    for (BoundHandler handler : handlers) {
+      Guards.Request request = new Guards.Request(message, handler.id(), PATIENCE);
+      Guards.Work work = connection -> call(handler, message, connection, joined == null);
+      long began = System.nanoTime();
+      try {
+        Verdict verdict =
+            joined == null ? guards.run(request, work) : guards.join(joined, request, work);
+        Duration took = Duration.ofNanos(System.nanoTime() - began);
+        if (verdict instanceof Verdict.Differs) {
+          return new Outcome(false, true, null, Map.of());
+        }
+        if (verdict instanceof Verdict.Ran) {
+          ran = true;
+          events.tell(new InboxEvent.GuardRan(events.inbox(), handler.key(), ref, took));
+        } else if (verdict instanceof Verdict.Known repeat) {
+          known = repeat.at();
+          events.tell(
+              new InboxEvent.GuardRepeated(events.inbox(), handler.key(), ref, repeat.state()));
+        } else {
+          failures.put(handler.key(), busy(handler, took));
+          events.tell(new InboxEvent.GuardBusy(events.inbox(), handler.key(), ref, took));
+        }
+      } catch (Guards.WorkFailedException e) {
+        Throwable cause = e.getCause() == null ? e : e.getCause();
+        failures.put(handler.key(), Failures.of(cause, clock.instant()));
+        LOG.warn(
+            "The inline handler '{}' failed; its source is to bring {} again",
+            handler.key(),
+            ref,
+            cause);
+        events.tell(new InboxEvent.GuardFailed(events.inbox(), handler.key(), ref, cause));
+        if (cause instanceof InterruptedException) {
+          Thread.currentThread().interrupt();
+        }
+      }
+    }
+    return new Outcome(ran, false, known, failures);
+  }
+
+  private Failure busy(BoundHandler handler, Duration waited) {
+    return Failures.of(
+        ErrorCode.GUARD_BUSY,
+        "Another copy of the message was still with '%s' after %s. It is no failure: offer it again."
+            .formatted(handler.key(), waited),
+        clock.instant());
+  }
+
+  private Guards.@Nullable Answer call(
+      BoundHandler handler, NewMessage message, Connection connection, boolean own)
+      throws Exception {
+    Duration within = handler.spec().timeout();
+    StoredMessage received = message.stored(0, clock.instant());
+    Delivery delivery =
+        Delivery.fresh(
+            new Cell(message.lane(), handler.id().family()), 0, handler.id().keyId(), null);
+    Attempt attempt =
+        new Attempt(
+            new Work(delivery, received, null, 0, 0), handler, new Breaker(null), () -> false);
+    try (TransactionWatch watch =
+        new TransactionWatch(
+            handler.key(), within == null ? TIME_LIMIT : within, own ? connection : null)) {
+      try {
+        attempt.decoded(
+            payloads.decode(
+                received.content(), received.contentType(), handler.type(), received.type()));
+        attempt.started();
+        interception.call(attempt, () -> invoke(handler, attempt, connection));
+      } catch (Exception e) {
+        watch.refuseIfStruck(e);
+        throw e;
+      }
+      watch.returned();
+      watch.refuseIfStruck(null);
+      return null;
+    }
+  }
+
+  private static void invoke(BoundHandler handler, Attempt attempt, Connection connection)
+      throws Exception {
+    TransactionalHandler<Object> transactional = handler.spec().transactional();
+    if (transactional != null) {
+      transactional.handle(
+          attempt.payload(), new TransactionalRunner.Transaction(connection, attempt));
+    } else {
+      MessageHandler<Object> plain = Objects.requireNonNull(handler.spec().plain());
+      plain.handle(attempt);
+    }
+  }
+}

@@ -1,0 +1,370 @@
+package dev.pigeonhole.internal.guard;
+
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ConfigurationException.Problem;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Guard;
+import dev.pigeonhole.GuardBody;
+import dev.pigeonhole.GuardKey;
+import dev.pigeonhole.GuardTransaction;
+import dev.pigeonhole.Guarded;
+import dev.pigeonhole.HandlerKey;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.MissingKeyException;
+import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.OnMissingKey;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.internal.dispatch.Events;
+import dev.pigeonhole.internal.dispatch.Intake;
+import dev.pigeonhole.internal.dispatch.TransactionWatch;
+import dev.pigeonhole.internal.registry.Hashes;
+import dev.pigeonhole.internal.registry.Names;
+import dev.pigeonhole.internal.registry.Payloads;
+import dev.pigeonhole.internal.registry.TypeSpec;
+import dev.pigeonhole.store.Guards;
+import dev.pigeonhole.store.Guards.Verdict;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.InboxStore;
+import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.store.StoreSettings;
+import java.sql.Connection;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The one implementation of {@link Guard}. */
+public final class DefaultGuard implements Guard {
+  private static final Logger LOG = LoggerFactory.getLogger(DefaultGuard.class);
+
+  /** What stands as channel and transport of messages that only a guard has seen. */
+  static final String TRANSPORT = "guard";
+
+  private static final Duration BETWEEN_STEPS = Duration.ofMillis(10);
+
+  private final InboxStore store;
+  private final Guards guards;
+  private final GuardSettings settings;
+  private final Payloads payloads;
+  private final Events events;
+  private final ScheduledThreadPoolExecutor timer;
+  private final Map<HandlerKey, HandlerId> handlers = new ConcurrentHashMap<>();
+  private volatile boolean closed;
+
+  private DefaultGuard(InboxStore store, Guards guards, GuardSettings settings, Payloads payloads) {
+    this.store = store;
+    this.guards = guards;
+    this.settings = settings;
+    this.payloads = payloads;
+    this.events = new Events(settings.name(), settings.listeners());
+    this.timer = timer(settings.name());
+    Duration keep = settings.keepReceipts();
+    if (keep != null) {
+      GuardRetention retention = new GuardRetention(store.maintenance(), events, keep);
+      // A random part of the pause first, so that a fleet that starts together does not prune so.
+      long first = ThreadLocalRandom.current().nextLong(retention.betweenRounds().toMillis() + 1);
+      timer.schedule(() -> forget(retention), first, TimeUnit.MILLISECONDS);
+    }
+  }
+
+  private static ScheduledThreadPoolExecutor timer(String name) {
+    ScheduledThreadPoolExecutor timer =
+        new ScheduledThreadPoolExecutor(
+            1,
+            task -> {
+              Thread thread = new Thread(task, "pigeonhole-" + name + "-guard");
+              thread.setDaemon(true);
+              return thread;
+            });
+    timer.setRemoveOnCancelPolicy(true);
+    timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    return timer;
+  }
+
+  /** Checks everything and opens the store; called by the builder. */
+  public static DefaultGuard open(InboxStore store, GuardSettings.Draft draft) {
+    List<Problem> problems = new ArrayList<>(draft.problems());
+    Guards guards = store.guards().orElse(null);
+    if (guards == null) {
+      problems.add(
+          new Problem(
+              ErrorCode.TX_UNSUPPORTED,
+              "This store cannot let writes and a receipt commit together, so it has no guard. Use"
+                  + " JdbcStore, or a LeaseGuard with its weaker promise."));
+    }
+    if (guards == null || !problems.isEmpty()) {
+      throw new ConfigurationException(problems);
+    }
+    GuardSettings settings = draft.freeze();
+    StoreSettings needs =
+        new StoreSettings(settings.name(), settings.lanes(), 1, settings.maxAnswer());
+    for (String warning : store.maintenance().open(needs)) {
+      LOG.warn("Guard of inbox {}: {}", settings.name(), warning);
+    }
+    return new DefaultGuard(store, guards, settings, Payloads.using(draft.codec));
+  }
+
+  @Override
+  public <R, X extends Exception> Guarded<R> run(GuardKey key, GuardBody<R, X> body) throws X {
+    return guard(null, key, null, body);
+  }
+
+  @Override
+  public <R, X extends Exception> Guarded<R> answer(
+      GuardKey key, Class<R> type, GuardBody<R, X> body) throws X {
+    return guard(null, key, type, body);
+  }
+
+  @Override
+  public <R, X extends Exception> Guarded<R> run(
+      Connection connection, GuardKey key, GuardBody<R, X> body) throws X {
+    return guard(connection, key, null, body);
+  }
+
+  @Override
+  public <R, X extends Exception> Guarded<R> answer(
+      Connection connection, GuardKey key, Class<R> type, GuardBody<R, X> body) throws X {
+    return guard(connection, key, type, body);
+  }
+
+  /**
+   * @param joined null for a transaction of our own
+   * @param type null where no answer is kept
+   */
+  private <R, X extends Exception> Guarded<R> guard(
+      @Nullable Connection joined, GuardKey key, @Nullable Class<R> type, GuardBody<R, X> body)
+      throws X {
+    if (closed) {
+      throw new IllegalStateException("the guard is closed");
+    }
+    HandlerId handler = handler(key.handler());
+    NewMessage message = message(key);
+    MessageRef ref = new MessageRef(message.source(), message.id());
+    Guards.Request request = new Guards.Request(message, handler, settings.waitAtMost());
+    Run<R> run = new Run<>(key, ref, type, body, joined == null);
+    long began = System.nanoTime();
+    try {
+      Verdict verdict =
+          joined == null ? guards.run(request, run) : guards.join(joined, request, run);
+      return tell(key, ref, verdict, run, Duration.ofNanos(System.nanoTime() - began));
+    } catch (Guards.WorkFailedException e) {
+      Throwable cause = e.getCause() == null ? e : e.getCause();
+      events.tell(new InboxEvent.GuardFailed(settings.name(), handler.key(), ref, cause));
+      throw DefaultGuard.<X>asItIs(cause);
+    } catch (StoreException e) {
+      events.tell(new InboxEvent.GuardFailed(settings.name(), handler.key(), ref, e));
+      throw e;
+    }
+  }
+
+  /** It is an X, or one of those that everybody may throw. */
+  @SuppressWarnings("unchecked")
+  private static <X extends Exception> X asItIs(Throwable thrown) {
+    if (thrown instanceof Error error) {
+      throw error;
+    }
+    return (X) thrown;
+  }
+
+  private <R> Guarded<R> tell(
+      GuardKey key, MessageRef ref, Verdict verdict, Run<R> run, Duration took) {
+    String inbox = settings.name();
+    String handler = key.handler().key();
+    if (verdict instanceof Verdict.Ran) {
+      if (!events.silent()) {
+        events.tell(new InboxEvent.GuardRan(inbox, handler, ref, took));
+      }
+      return new Guarded.Ran<>(run.value);
+    }
+    if (verdict instanceof Verdict.Known known) {
+      events.tell(new InboxEvent.GuardRepeated(inbox, handler, ref, known.state()));
+      return new Guarded.Repeat<>(run.kept(known.answer()), known.at(), known.state());
+    }
+    if (verdict instanceof Verdict.Busy) {
+      events.tell(new InboxEvent.GuardBusy(inbox, handler, ref, took));
+      return new Guarded.Busy<>(took);
+    }
+    events.tell(new InboxEvent.GuardConflicted(inbox, handler, ref));
+    return new Guarded.Conflict<>(key);
+  }
+
+  /** One call: its body, and what came of it. */
+  private final class Run<R> implements Guards.Work {
+    private final GuardKey key;
+    private final MessageRef ref;
+    private final @Nullable Class<R> type;
+    private final GuardBody<R, ?> body;
+    private final boolean own;
+    private @Nullable R value;
+
+    Run(GuardKey key, MessageRef ref, @Nullable Class<R> type, GuardBody<R, ?> body, boolean own) {
+      this.key = key;
+      this.ref = ref;
+      this.type = type;
+      this.body = body;
+      this.own = own;
+    }
+
+    @Override
+    public Guards.@Nullable Answer run(Connection connection) throws Exception {
+      String what = key.handler().key();
+      try (TransactionWatch watch =
+          new TransactionWatch(what, settings.timeLimit(), own ? connection : null)) {
+        try {
+          value = body.run(new Transaction(connection, ref, what, own ? watch : null));
+        } catch (Exception e) {
+          watch.refuseIfStruck(e);
+          throw e;
+        }
+        Guards.Answer answer = answer();
+        watch.returned();
+        watch.refuseIfStruck(null);
+        return answer;
+      }
+    }
+
+    private Guards.@Nullable Answer answer() {
+      if (type == null) {
+        return null;
+      }
+      R given = value;
+      Payloads.Encoded encoded =
+          given == null ? new Payloads.Encoded(null, "") : payloads.encode(given);
+      byte[] content = encoded.content();
+      if (content != null && content.length > settings.maxAnswer()) {
+        throw new InboxException(
+            ErrorCode.ANSWER_TOO_LARGE,
+            ("The answer of '%s' has %d bytes, the limit is %d, so the run was rolled back. Answer"
+                    + " with a reference, or raise .maxAnswer(…).")
+                .formatted(key.handler().key(), content.length, settings.maxAnswer()));
+      }
+      return new Guards.Answer(content, encoded.contentType(), settings.keepAnswers());
+    }
+
+    Optional<R> kept(Guards.@Nullable Answer answer) {
+      if (answer == null || answer.content() == null || type == null) {
+        return Optional.empty();
+      }
+      return Optional.ofNullable(payloads.decode(answer.content(), answer.contentType(), type));
+    }
+  }
+
+  private record Transaction(
+      Connection connection, MessageRef message, String handler, @Nullable TransactionWatch watch)
+      implements GuardTransaction {
+    @Override
+    public String idempotencyKey() {
+      return Hashes.idempotencyKey(message.source(), message.id(), handler);
+    }
+
+    @Override
+    public Optional<Duration> timeLeft() {
+      return watch == null ? Optional.empty() : Optional.of(watch.left());
+    }
+  }
+
+  private HandlerId handler(HandlerKey key) {
+    HandlerId known = handlers.get(key);
+    if (known != null) {
+      return known;
+    }
+    List<String> keys = Stream.concat(Stream.of(key.key()), key.formerKeys().stream()).toList();
+    for (String each : keys) {
+      if (!Names.valid(each)) {
+        throw new InboxException(
+            ErrorCode.NAME_INVALID,
+            "The handler key '%s' is not usable. %s".formatted(Names.shown(each), Names.RULE));
+      }
+    }
+    HandlerId id = store.maintenance().register(List.of(keys)).get(0).get(0);
+    handlers.put(key, id);
+    return id;
+  }
+
+  private NewMessage message(GuardKey key) {
+    byte[] hash = contentHash(key);
+    String source = key.source();
+    String id = key.id();
+    if (id == null || id.isBlank()) {
+      id = missing(key);
+    }
+    Intake.checkId(id);
+    if (source == null) {
+      source = TypeSpec.keySource(key.type());
+    }
+    Intake.checkSource(source);
+    return new NewMessage(
+        source,
+        id,
+        key.type(),
+        TRANSPORT,
+        TRANSPORT,
+        Hashes.lane(Hashes.identity(source, id), settings.lanes()),
+        null,
+        null,
+        null,
+        "",
+        new byte[0],
+        hash,
+        OnConflict.REJECT,
+        null,
+        null,
+        List.of(),
+        0);
+  }
+
+  private byte[] contentHash(GuardKey key) {
+    Object request = key.request();
+    if (request == null) {
+      return NewMessage.unknownContent();
+    }
+    Payloads.Encoded encoded = payloads.encode(request);
+    return Hashes.content(encoded.contentType(), encoded.content());
+  }
+
+  private String missing(GuardKey key) {
+    String handler = key.handler().key();
+    if (settings.missingKey() == OnMissingKey.ACCEPT_EVERY_COPY) {
+      events.tell(new InboxEvent.GuardUnguarded(settings.name(), handler, key.type()));
+      return "random-" + UUID.randomUUID();
+    }
+    events.tell(new InboxEvent.GuardKeyMissing(settings.name(), handler, key.type()));
+    throw new MissingKeyException(
+        ("There is no key for '%s' of %s, so a repeat could not be told from something new. Give one,"
+                + " or say with .missingKey(…) what to do without.")
+            .formatted(handler, key.type()));
+  }
+
+  private void forget(GuardRetention retention) {
+    Duration pause = retention.betweenRounds();
+    try {
+      if (retention.step()) {
+        pause = BETWEEN_STEPS;
+      }
+    } catch (RuntimeException e) {
+      LOG.warn("The guard of inbox {} could not forget; it tries again", settings.name(), e);
+    } finally {
+      if (!closed) {
+        timer.schedule(() -> forget(retention), pause.toMillis(), TimeUnit.MILLISECONDS);
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    timer.shutdown();
+  }
+}

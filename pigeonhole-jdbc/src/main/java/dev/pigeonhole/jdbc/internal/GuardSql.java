@@ -1,0 +1,94 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.NewMessage;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What a guard asks for in a transaction that it shares with the work behind it: statements that
+ * wait for others no longer than they are told, and leave every setting as it was.
+ */
+interface GuardSql {
+
+  // Index: message_identity. A guard keeps no content.
+  String INSERT_MESSAGE =
+      """
+      INSERT INTO {message} (seq, source, id, type, channel, transport, lane, content_type, headers,
+                             content_hash, token, dropped, received_at)
+      """;
+
+  // Index: receipt_pk.
+  String INSERT_RECEIPT =
+      """
+      INSERT INTO {receipt} (seq, handler, key_id, failures, crashes, releases, token, completed_at)
+      """;
+
+  String ROW = "VALUES (?, ?, ?, ?, ?, ?, ?, {now})";
+
+  /** Runs a statement that may answer rows. */
+  <T> List<T> query(
+      Session session,
+      int waitMillis,
+      String statement,
+      Session.Bind bind,
+      Session.Mapper<T> mapper)
+      throws SQLException;
+
+  /** Changes rows by their key; answers how many. */
+  default int update(Session session, String statement, Session.Bind bind) throws SQLException {
+    return session.update(statement, bind);
+  }
+
+  /**
+   * Stores identity and receipt, if the identity is new; a copy in an open transaction is waited
+   * for.
+   *
+   * @return its number; empty if it is known
+   */
+  Optional<Long> enterNew(
+      Session session, int waitMillis, NewMessage message, HandlerId handler, long token)
+      throws SQLException;
+
+  /** Inserts a row unless its key is there; one in an open transaction is waited for. */
+  boolean insertUnlessThere(Session session, int waitMillis, String insert, Session.Bind bind)
+      throws SQLException;
+
+  /**
+   * What stands behind a SELECT of a message, so that nobody deletes it or adds deliveries to it,
+   * and other guards read it all the same.
+   */
+  String share();
+
+  /** Deletes rows and answers these columns of them. */
+  default String deleting(String delete, String columns) {
+    return delete + " RETURNING " + columns;
+  }
+
+  static void bind(Params params, NewMessage message, long token) throws SQLException {
+    params
+        .add(message.source())
+        .add(message.id())
+        .add(message.type())
+        .add(message.channel())
+        .add(message.transport())
+        .add(message.lane())
+        .add(message.contentType())
+        .add(message.headers())
+        .add(message.contentHash())
+        .add(token);
+  }
+
+  static Session.Bind receipt(long seq, HandlerId handler, GuardCounts counts, long token) {
+    return params ->
+        params
+            .add(seq)
+            .add(handler.family())
+            .add(handler.keyId())
+            .add(counts.failures())
+            .add(counts.crashes())
+            .add(counts.releases())
+            .add(token);
+  }
+}

@@ -1,0 +1,80 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.NewMessage;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
+
+/** H2 has one lock time-out for a session, which is set and put back in calls of our process. */
+final class H2GuardSql implements GuardSql {
+
+  private static final String NEW_MESSAGE =
+      INSERT_MESSAGE + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, TRUE, {now})";
+
+  private final H2Dialect dialect;
+
+  H2GuardSql(H2Dialect dialect) {
+    this.dialect = dialect;
+  }
+
+  private interface Work<T> {
+    T run() throws SQLException;
+  }
+
+  @Override
+  public <T> List<T> query(
+      Session session,
+      int waitMillis,
+      String statement,
+      Session.Bind bind,
+      Session.Mapper<T> mapper)
+      throws SQLException {
+    return waiting(session, waitMillis, () -> session.query(statement, bind, mapper));
+  }
+
+  private static <T> T waiting(Session session, int millis, Work<T> work) throws SQLException {
+    int former = session.query("CALL LOCK_TIMEOUT()", params -> {}, row -> row.getInt(1)).get(0);
+    session.update("SET LOCK_TIMEOUT " + millis, params -> {});
+    try {
+      return work.run();
+    } finally {
+      session.update("SET LOCK_TIMEOUT " + former, params -> {});
+    }
+  }
+
+  @Override
+  public Optional<Long> enterNew(
+      Session session, int waitMillis, NewMessage message, HandlerId handler, long token)
+      throws SQLException {
+    long seq = session.nextValue("{message_seq}");
+    boolean fresh =
+        insertUnlessThere(
+            session,
+            waitMillis,
+            NEW_MESSAGE,
+            params -> GuardSql.bind(params.add(seq), message, token));
+    if (!fresh) {
+      return Optional.empty();
+    }
+    session.update(INSERT_RECEIPT + ROW, GuardSql.receipt(seq, handler, GuardCounts.NONE, token));
+    return Optional.of(seq);
+  }
+
+  @Override
+  public boolean insertUnlessThere(
+      Session session, int waitMillis, String insert, Session.Bind bind) throws SQLException {
+    return waiting(session, waitMillis, () -> dialect.insertUnlessThere(session, insert, bind));
+  }
+
+  /** There is no weaker lock: two handlers of one known message wait for each other here. */
+  @Override
+  public String share() {
+    return "FOR UPDATE";
+  }
+
+  @Override
+  public String deleting(String delete, String columns) {
+    return "SELECT %s FROM OLD TABLE (%s)".formatted(columns, delete);
+  }
+}

@@ -1,0 +1,268 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.jdbc.internal.GuardEntry.Entered;
+import dev.pigeonhole.jdbc.internal.Session.LockWait;
+import dev.pigeonhole.store.CrashPoints;
+import dev.pigeonhole.store.Guards;
+import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.store.StoreException.Kind;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Guarded runs: enter, run, complete the receipt, commit. Who may enter says {@link GuardEntry}.
+ */
+final class JdbcGuards implements Guards {
+
+  private static final int RERUNS = 3;
+
+  // Index: receipt_pk.
+  private static final String COMPLETE =
+      """
+      UPDATE {receipt} SET completed_at = {now} WHERE seq = ? AND handler = ? AND token = ?""";
+
+  // Index: answer_pk. One may be left of a run that was replayed.
+  private static final String FORGET_ANSWER = "DELETE FROM {answer} WHERE seq = ? AND handler = ?";
+
+  private static final String KEEP_ANSWER =
+      """
+      INSERT INTO {answer} (seq, handler, content_type, content, keep_until)
+      VALUES (?, ?, ?, ?, %s)
+      """;
+
+  /** The database has undone a run: nothing of it is left, and it may be run again. */
+  private static final class Undone extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    final StoreException error;
+    final transient @Nullable Throwable thrown;
+
+    Undone(StoreException error, @Nullable Throwable thrown) {
+      super(error);
+      this.error = error;
+      this.thrown = thrown;
+    }
+  }
+
+  private final Jdbc jdbc;
+  private final Statements statements;
+  private final GuardSql sql;
+  private final GuardEntry entry;
+
+  JdbcGuards(Jdbc jdbc, Statements statements, GuardSql sql, Families families) {
+    this.jdbc = jdbc;
+    this.statements = statements;
+    this.sql = sql;
+    this.entry = new GuardEntry(statements, sql, families);
+  }
+
+  @Override
+  public Verdict run(Request request, Work work) throws WorkFailedException {
+    long token = newToken();
+    boolean doubt = false;
+    for (int reruns = 0; ; reruns++) {
+      StoreException failed;
+      Throwable thrown = null;
+      try {
+        return once(request, token, work);
+      } catch (Undone e) {
+        failed = e.error;
+        thrown = e.thrown;
+      } catch (StoreException e) {
+        failed = e;
+      }
+      doubt |= failed.kind() == Kind.UNKNOWN;
+      if (reruns == RERUNS || !isWorthARerun(failed)) {
+        if (doubt && failed.kind() != Kind.UNKNOWN) {
+          throw Errors.unknown("An earlier try was in doubt and the last one failed", failed);
+        }
+        if (thrown != null) {
+          throw new WorkFailedException(thrown);
+        }
+        throw failed;
+      }
+      Jdbc.backOff(reruns + 1);
+    }
+  }
+
+  /** Never zero, which stands for receipts of deliveries. */
+  private static long newToken() {
+    return ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
+  }
+
+  /** A pool that has waited in vain for a connection would only wait as long again. */
+  private boolean isWorthARerun(StoreException failed) {
+    return failed.deadlock()
+        || failed.kind() == Kind.UNKNOWN
+        || (failed.code() != ErrorCode.DATABASE_UNREACHABLE
+            && failed.getCause() instanceof SQLException cause
+            && jdbc.dialect.fault(cause) == Fault.LOST);
+  }
+
+  private Verdict once(Request request, long token, Work work) throws WorkFailedException, Undone {
+    try (Jdbc.Borrowed borrowed = jdbc.begin()) {
+      // The transaction is shared with the work, so its settings must stay as they are.
+      Session session = borrowed.sharedSession(LockWait.NORMAL);
+      Entered entered = enter(session, request, token, false);
+      if (entered.verdict() != null) {
+        return entered.verdict();
+      }
+      CrashPoints.reach("guard.entered");
+      Statements.Canary canary = statements.canary(session);
+      Answer answer;
+      borrowed.liftNetworkLimit();
+      try {
+        answer = work(borrowed.connection, work);
+      } finally {
+        borrowed.limitNetwork(); // the rollback of a run that failed is ours to wait for
+      }
+      CrashPoints.reach("guard.work-done");
+      complete(session, request, entered.seq(), token, canary, answer);
+      CrashPoints.reach("guard.before-commit");
+      borrowed.commit(session);
+      CrashPoints.reach("guard.after-commit");
+      return new Verdict.Ran();
+    } catch (SQLException e) {
+      throw Errors.of(jdbc.dialect, jdbc.tables, e, false);
+    }
+  }
+
+  private Entered enter(Session session, Request request, long token, boolean joined)
+      throws SQLException {
+    try {
+      return entry.enter(session, request, token, joined);
+    } catch (SQLException e) {
+      if (jdbc.dialect.fault(e) == Fault.LOCK_TIMEOUT) {
+        return new Entered(0, new Verdict.Busy());
+      }
+      throw e;
+    }
+  }
+
+  @Override
+  public Verdict join(Connection connection, Request request, Work work)
+      throws WorkFailedException {
+    try {
+      if (connection.getAutoCommit()) {
+        throw new StoreException(
+            Kind.PERMANENT,
+            ErrorCode.TX_REQUIRED,
+            "The connection is in autocommit mode. Call setAutoCommit(false) first, so that the"
+                + " receipt commits together with your own writes, or run without a connection.",
+            null);
+      }
+      return joined(connection, request, work);
+    } catch (SQLException e) {
+      throw Errors.of(jdbc.dialect, jdbc.tables, e, false);
+    }
+  }
+
+  /** The savepoint stays to the end: what a body that fails has written goes with its receipt. */
+  private Verdict joined(Connection connection, Request request, Work work)
+      throws SQLException, WorkFailedException {
+    Session session = jdbc.foreign(connection);
+    Savepoint before = connection.setSavepoint();
+    boolean ran = false;
+    try {
+      long token = newToken();
+      Entered entered = enter(session, request, token, true);
+      if (entered.verdict() != null) {
+        return entered.verdict();
+      }
+      Statements.Canary canary = statements.canary(session);
+      Answer answer = work(connection, work);
+      complete(session, request, entered.seq(), token, canary, answer);
+      connection.releaseSavepoint(before);
+      ran = true;
+      return new Verdict.Ran();
+    } catch (Undone e) {
+      if (e.thrown != null) {
+        throw new WorkFailedException(e.thrown);
+      }
+      throw e.error;
+    } finally {
+      if (!ran) {
+        undo(connection, before);
+      }
+    }
+  }
+
+  /** Where it cannot be undone, the database has undone the whole transaction. */
+  private static void undo(Connection connection, Savepoint before) {
+    try {
+      connection.rollback(before);
+      connection.releaseSavepoint(before);
+    } catch (SQLException e) {
+      // What was to be said has been said.
+      return;
+    }
+  }
+
+  /** Runs the work. A swallowed error is not a success. */
+  private @Nullable Answer work(Connection connection, Work work)
+      throws WorkFailedException, Undone {
+    UnitConnection unit = new UnitConnection(connection, jdbc.dialect);
+    Answer answer = null;
+    Throwable thrown = null;
+    try {
+      answer = work.run(unit.connection());
+    } catch (VirtualMachineError e) {
+      throw e;
+    } catch (Throwable e) {
+      thrown = e;
+    } finally {
+      unit.end();
+    }
+    SQLException error = unit.error();
+    if (error != null && !unit.aborted()) {
+      Fault fault = jdbc.dialect.fault(error);
+      if (fault == Fault.DEADLOCK || fault == Fault.LOST) {
+        throw new Undone(Errors.of(jdbc.dialect, jdbc.tables, error, false), thrown);
+      }
+    }
+    if (thrown != null) {
+      throw new WorkFailedException(thrown);
+    }
+    InboxException wrong = unit.wrong();
+    if (wrong != null) {
+      throw new WorkFailedException(wrong);
+    }
+    return answer;
+  }
+
+  private void complete(
+      Session session,
+      Request request,
+      long seq,
+      long token,
+      Statements.Canary canary,
+      @Nullable Answer answer)
+      throws SQLException, WorkFailedException {
+    int handler = entry.counted(request.handler()).family();
+    if (!canary.alive()
+        || sql.update(session, COMPLETE, params -> params.add(seq).add(handler).add(token)) != 1) {
+      throw new WorkFailedException(JdbcTransactions.lost());
+    }
+    if (answer != null) {
+      keep(session, seq, handler, answer);
+    }
+  }
+
+  private void keep(Session session, long seq, int handler, Answer answer) throws SQLException {
+    sql.update(session, FORGET_ANSWER, params -> params.add(seq).add(handler));
+    Duration keep = answer.keep();
+    String until =
+        keep == null
+            ? "NULL"
+            : session.dialect.plusMicros("{now}", String.valueOf(keep.toNanos() / 1_000));
+    session.update(
+        KEEP_ANSWER.formatted(until),
+        params -> params.add(seq).add(handler).add(answer.contentType()).add(answer.content()));
+  }
+}

@@ -1,0 +1,87 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.NewMessage;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * An insert that meets a known key fails, and leaves a shared lock on its row: that is what a guard
+ * wants to have there. Waits are counted in seconds here.
+ */
+final class MariaDbGuardSql implements GuardSql {
+
+  // A server that is not strict would cut an id that is too long, and two of them could become one.
+  private static final String WAITING =
+      "SET STATEMENT innodb_lock_wait_timeout = %d,"
+          + " sql_mode = CONCAT(@@sql_mode, ',STRICT_TRANS_TABLES') FOR\n";
+
+  private static final String NEW_MESSAGE =
+      INSERT_MESSAGE
+          + """
+            VALUES (NEXT VALUE FOR {message_seq}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, TRUE, {now})
+            RETURNING seq
+            """;
+
+  private final MariaDbDialect dialect;
+
+  MariaDbGuardSql(MariaDbDialect dialect) {
+    this.dialect = dialect;
+  }
+
+  @Override
+  public <T> List<T> query(
+      Session session,
+      int waitMillis,
+      String statement,
+      Session.Bind bind,
+      Session.Mapper<T> mapper)
+      throws SQLException {
+    int seconds = Math.max(1, waitMillis / 1000);
+    return session.query(WAITING.formatted(seconds) + session.sql(statement), bind, mapper);
+  }
+
+  @Override
+  public Optional<Long> enterNew(
+      Session session, int waitMillis, NewMessage message, HandlerId handler, long token)
+      throws SQLException {
+    List<Long> fresh;
+    try {
+      fresh =
+          query(
+              session,
+              waitMillis,
+              NEW_MESSAGE,
+              params -> GuardSql.bind(params, message, token),
+              row -> row.getLong(1));
+    } catch (SQLException e) {
+      if (dialect.fault(e) == Fault.DUPLICATE) {
+        return Optional.empty();
+      }
+      throw e;
+    }
+    long seq = fresh.get(0);
+    session.update(INSERT_RECEIPT + ROW, GuardSql.receipt(seq, handler, GuardCounts.NONE, token));
+    return Optional.of(seq);
+  }
+
+  @Override
+  public boolean insertUnlessThere(
+      Session session, int waitMillis, String insert, Session.Bind bind) throws SQLException {
+    try {
+      query(session, waitMillis, insert, bind, row -> true);
+      return true;
+    } catch (SQLException e) {
+      if (dialect.fault(e) == Fault.DUPLICATE) {
+        return false;
+      }
+      throw e;
+    }
+  }
+
+  @Override
+  public String share() {
+    return "LOCK IN SHARE MODE";
+  }
+}

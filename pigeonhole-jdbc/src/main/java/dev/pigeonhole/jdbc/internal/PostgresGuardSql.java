@@ -1,0 +1,100 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.NewMessage;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * The settings go with the statement in one round trip: set in front of it, put back behind it. If
+ * it fails in between, rolling back puts them back. Why rows are looked up with these settings says
+ * {@link PostgresStatements}.
+ */
+final class PostgresGuardSql implements GuardSql {
+
+  private static final List<String> SETTINGS =
+      Stream.concat(Stream.of("lock_timeout"), PostgresStatements.PLANNING.stream()).toList();
+
+  private static final String BEFORE =
+      SETTINGS.stream()
+          .map("set_config('pigeonhole.%1$s', current_setting('%1$s'), true)"::formatted)
+          .collect(
+              Collectors.joining(
+                  ", ",
+                  "SELECT ",
+                  ", set_config('lock_timeout', '%d', true), "
+                      + PostgresStatements.BY_INDEX
+                      + ";\n"));
+
+  private static final String AFTER =
+      SETTINGS.stream()
+          .map("set_config('%1$s', current_setting('pigeonhole.%1$s'), true)"::formatted)
+          .collect(Collectors.joining(", ", ";\nSELECT ", ""));
+
+  // Arbiters: message_identity, receipt_pk.
+  private static final String ENTER_NEW =
+      """
+      WITH base AS MATERIALIZED (SELECT nextval('{message_seq}') AS seq), fresh AS (
+      """
+          + INSERT_MESSAGE
+          + """
+            SELECT base.seq, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, TRUE, {now} FROM base
+            ON CONFLICT (source, id) DO NOTHING
+            RETURNING seq)
+            """
+          + INSERT_RECEIPT
+          + """
+            SELECT fresh.seq, ?, ?, 0, 0, 0, ?, {now} FROM fresh
+            RETURNING seq
+            """;
+
+  @Override
+  public <T> List<T> query(
+      Session session,
+      int waitMillis,
+      String statement,
+      Session.Bind bind,
+      Session.Mapper<T> mapper)
+      throws SQLException {
+    String text = BEFORE.formatted(waitMillis) + session.sql(statement) + AFTER;
+    return session.queryNth(text, 1, bind, mapper);
+  }
+
+  @Override
+  public int update(Session session, String statement, Session.Bind bind) throws SQLException {
+    return PostgresStatements.fenced(session, statement + " RETURNING 1", bind, row -> true).size();
+  }
+
+  @Override
+  public Optional<Long> enterNew(
+      Session session, int waitMillis, NewMessage message, HandlerId handler, long token)
+      throws SQLException {
+    return query(
+            session,
+            waitMillis,
+            ENTER_NEW,
+            params -> {
+              GuardSql.bind(params, message, token);
+              params.add(handler.family()).add(handler.keyId()).add(token);
+            },
+            row -> row.getLong(1))
+        .stream()
+        .findFirst();
+  }
+
+  @Override
+  public boolean insertUnlessThere(
+      Session session, int waitMillis, String insert, Session.Bind bind) throws SQLException {
+    String statement = insert + " ON CONFLICT DO NOTHING RETURNING 1";
+    return !query(session, waitMillis, statement, bind, row -> true).isEmpty();
+  }
+
+  /** Shuts out whoever locks it to change it, and nobody else. */
+  @Override
+  public String share() {
+    return "FOR KEY SHARE";
+  }
+}

@@ -1,0 +1,240 @@
+package dev.pigeonhole.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.Acceptance;
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.Guarded;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.PoisonException;
+import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.LockWaits;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** One handler in both modes: what the one has done, or is about to do, the other knows. */
+class GuardCrossingTest {
+  private static final String ALL = "dev.pigeonhole.support.TestDatabases#all";
+
+  private final AtomicReference<String> notified = new AtomicReference<>();
+  private final CountDownLatch charging = new CountDownLatch(1);
+  private volatile CountDownLatch mayCharge = new CountDownLatch(0);
+  private GuardRig rig;
+  private Inbox inbox;
+
+  private void open(TestDatabase database) {
+    rig = GuardRig.on(database, options -> options.waitAtMost(Duration.ofSeconds(3)));
+    inbox = inbox();
+  }
+
+  private Inbox inbox() {
+    return Inbox.on(rig.store)
+        .channel(
+            Channel.named("charges")
+                .on(String.class)
+                .named("charge")
+                .keyedBy(key -> key)
+                .handleInTransaction(
+                    GuardRig.HANDLER,
+                    (key, tx) -> {
+                      if (key.startsWith("bad")) {
+                        throw new PoisonException("no such card");
+                      }
+                      GuardRig.write(tx.connection(), key);
+                      charging.countDown();
+                      mayCharge.await();
+                    })
+                .handle("notify", notified::set)
+                .build())
+        .beat(Duration.ofMillis(200))
+        .deadAfter(Duration.ofSeconds(20))
+        .build();
+  }
+
+  @AfterEach
+  void close() {
+    rig.close();
+  }
+
+  private Guarded<Integer> charge(String key) throws SQLException {
+    return rig.guard.run(
+        GuardRig.key(key),
+        tx -> {
+          GuardRig.write(tx, key);
+          return 1;
+        });
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void whatTheInboxHasDeliveredIsARepeatForTheGuard(TestDatabase database) throws SQLException {
+    open(database);
+    inbox.accept("charges", Message.of("m-1", "k-1"));
+    inbox.drain();
+
+    assertThat(charge("k-1")).isInstanceOf(Guarded.Repeat.class);
+    assertThat(rig.effects("k-1")).isOne();
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void whatTheGuardHasRunIsNotDeliveredAndOtherHandlersGetTheirContent(TestDatabase database)
+      throws SQLException {
+    open(database);
+    charge("k-1");
+
+    assertThat(inbox.accept("charges", Message.of("m-1", "k-1")))
+        .isInstanceOf(Acceptance.Repeat.class);
+    inbox.drain();
+
+    assertThat(rig.effects("k-1")).isOne();
+    assertThat(notified).hasValue("k-1");
+    assertThat(rig.count("poison")).isZero();
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aPendingDeliveryIsTakenOver(TestDatabase database) throws SQLException {
+    open(database);
+    inbox.accept("charges", Message.of("m-1", "k-1"));
+
+    assertThat(charge("k-1")).isInstanceOf(Guarded.Ran.class);
+    inbox.drain();
+
+    assertThat(rig.effects("k-1")).isOne();
+    assertThat(notified).as("its sibling").hasValue("k-1");
+    assertThat(rig.count("delivery")).isZero();
+    assertThat(rig.count("receipt")).isEqualTo(2);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aDeliveryThatIsDueLaterIsTakenOver(TestDatabase database) throws SQLException {
+    open(database);
+    inbox.accept(
+        "charges", Message.of("m-1", "k-1").notBefore(Instant.now().plus(Duration.ofHours(1))));
+
+    assertThat(charge("k-1")).isInstanceOf(Guarded.Ran.class);
+    assertThat(rig.count("later")).as("its sibling's alone").isOne();
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aGuardThatFailsLeavesThePendingDelivery(TestDatabase database) {
+    open(database);
+    inbox.accept("charges", Message.of("m-1", "k-1"));
+    try {
+      rig.guard.run(
+          GuardRig.key("k-1"),
+          tx -> {
+            throw new IllegalStateException("not now");
+          });
+    } catch (IllegalStateException e) {
+      assertThat(e).hasMessage("not now");
+    }
+    inbox.drain();
+    assertThat(rig.effects("k-1")).isOne();
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aPoisonedDeliveryIsARepeatAndDoesNotRun(TestDatabase database) throws SQLException {
+    open(database);
+    inbox.accept("charges", Message.of("m-1", "bad-1"));
+    inbox.drain();
+
+    assertThat(charge("bad-1"))
+        .isInstanceOfSatisfying(
+            Guarded.Repeat.class,
+            repeat -> assertThat(repeat.state()).isEqualTo(DeliveryState.POISONED));
+    assertThat(rig.effects("bad-1")).isZero();
+    assertThat(rig.count("poison")).isOne();
+    assertThat(rig.count("receipt")).as("of its sibling").isOne();
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void aDeliveryThatIsRunningIsWaitedFor(DatabaseKind kind) throws Exception {
+    open(TestDatabases.open(kind));
+    mayCharge = new CountDownLatch(1);
+    inbox.accept("charges", Message.of("m-1", "k-1"));
+    CompletableFuture<Integer> draining = CompletableFuture.supplyAsync(inbox::drain);
+    charging.await();
+    CompletableFuture<Guarded<Integer>> guarded =
+        CompletableFuture.supplyAsync(
+            () -> {
+              try {
+                return charge("k-1");
+              } catch (SQLException e) {
+                throw new IllegalStateException(e);
+              }
+            });
+    LockWaits.awaitOne(rig.database);
+    mayCharge.countDown();
+
+    assertThat(guarded.get()).isInstanceOf(Guarded.Repeat.class);
+    draining.get();
+    assertThat(rig.effects("k-1")).isOne();
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void bothModesAtOnceHaveOneEffect(DatabaseKind kind) throws Exception {
+    open(TestDatabases.open(kind));
+    int keys = Size.of(100, 2_000);
+    int copies = 6;
+    ExecutorService threads = Executors.newFixedThreadPool(copies);
+    try (RunningInbox running = inbox.start()) {
+      List<Future<?>> futures = new ArrayList<>();
+      for (int copy = 0; copy < copies; copy++) {
+        boolean inline = copy % 2 == 0;
+        futures.add(
+            threads.submit(
+                () -> {
+                  for (int i = 0; i < keys; i++) {
+                    if (inline) {
+                      while (charge("k-" + i) instanceof Guarded.Busy) {
+                        Thread.onSpinWait();
+                      }
+                    } else {
+                      inbox.accept("charges", Message.of("m-" + i, "k-" + i));
+                    }
+                  }
+                  return null;
+                }));
+      }
+      for (Future<?> each : futures) {
+        each.get();
+      }
+      Eventually.until(
+          "nothing is open",
+          Duration.ofSeconds(60),
+          () -> rig.count("delivery") + rig.count("later") == 0);
+    } finally {
+      threads.shutdownNow();
+    }
+    assertThat(rig.database.count("SELECT COUNT(DISTINCT id) FROM effect")).isEqualTo(keys);
+    assertThat(rig.database.count("SELECT COUNT(*) FROM effect")).isEqualTo(keys);
+    assertThat(rig.count("receipt")).isEqualTo(2L * keys);
+    assertThat(rig.count("poison")).isZero();
+  }
+}

@@ -1,0 +1,167 @@
+package dev.pigeonhole.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.pigeonhole.Guarded;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.FaultProxy;
+import dev.pigeonhole.support.LockWaits;
+import dev.pigeonhole.support.StatementFault;
+import dev.pigeonhole.support.TestDatabases;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The database fails under a guarded run. */
+class GuardFaultTest {
+  private FaultProxy proxy;
+  private GuardRig direct;
+  private GuardRig proxied;
+
+  private void open(DatabaseKind kind) {
+    direct = GuardRig.on(TestDatabases.open(kind));
+    proxy = FaultProxy.to(TestDatabases.server(kind));
+    proxied = direct.through(direct.database.through(proxy).dataSource(), options -> options);
+    proxied.guard.run(GuardRig.key("warm"), tx -> 1); // its handler is registered
+  }
+
+  @AfterEach
+  void close() {
+    proxied.guard.close();
+    proxy.close();
+    direct.close();
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void dur02_aCommitInDoubtIsResolvedByInsertingAgain(DatabaseKind kind) throws SQLException {
+    open(kind);
+    for (StatementFault fault : StatementFault.values()) {
+      String id = fault.name();
+      int hits = proxy.hits();
+      AtomicInteger runs = new AtomicInteger();
+      proxy.atCommit(fault);
+
+      Guarded<String> result =
+          proxied.guard.answer(
+              GuardRig.key(id),
+              String.class,
+              tx -> {
+                GuardRig.write(tx, id);
+                return "run " + runs.incrementAndGet();
+              });
+
+      assertThat(proxy.hits()).as(id).isGreaterThan(hits);
+      assertThat(result).as(id).isEqualTo(new Guarded.Ran<>("run " + runs.get()));
+      assertThat(direct.effects(id)).as(id).isOne();
+      if (fault == StatementFault.ANSWER_LOST) {
+        assertThat(runs).as("it had been committed").hasValue(1);
+      }
+      Guarded<String> repeat = direct.guard.answer(GuardRig.key(id), String.class, tx -> "never");
+      assertThat(((Guarded.Repeat<String>) repeat).answer())
+          .as("the caller was told what the database holds")
+          .hasValue("run " + runs.get());
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void b40_aConnectionLostInTheBodyRunsTheWholeAgain(DatabaseKind kind) throws SQLException {
+    open(kind);
+    AtomicInteger runs = new AtomicInteger();
+
+    Guarded<Integer> result =
+        proxied.guard.run(
+            GuardRig.key("k-1"),
+            tx -> {
+              GuardRig.write(tx, "k-1");
+              if (runs.incrementAndGet() == 1) {
+                proxy.cut();
+                GuardRig.write(tx, "k-1"); // fails
+              }
+              return runs.get();
+            });
+
+    assertThat(result).isEqualTo(new Guarded.Ran<>(2));
+    assertThat(direct.effects("k-1")).isOne();
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void aConnectionThatIsLostEveryTimeEndsWithTheBodysOwnException(DatabaseKind kind) {
+    open(kind);
+    AtomicInteger runs = new AtomicInteger();
+    assertThatThrownBy(
+            () ->
+                proxied.guard.run(
+                    GuardRig.key("k-1"),
+                    tx -> {
+                      runs.incrementAndGet();
+                      proxy.cut();
+                      GuardRig.write(tx, "k-1");
+                      return 1;
+                    }))
+        .isInstanceOf(SQLException.class);
+    assertThat(runs).as("once, and three times again").hasValue(4);
+    assertThat(direct.effects("k-1")).isZero();
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void b40_theVictimOfADeadlockRunsTheWholeAgain(DatabaseKind kind) throws Exception {
+    open(kind);
+    direct.database.execute("CREATE INDEX effect_id ON effect (id)");
+    for (int i = 1; i <= 50; i++) {
+      direct.database.execute("INSERT INTO effect (id, note) VALUES (?, 'old')", "row-" + i);
+    }
+    CountDownLatch bodyBegan = new CountDownLatch(1);
+    CountDownLatch otherHolds = new CountDownLatch(1);
+    CompletableFuture<Void> other =
+        CompletableFuture.runAsync(
+            () -> {
+              // It has changed much, so MariaDB prefers the other one; and PostgreSQL takes
+              // whoever was the first to wait.
+              try (Connection connection = direct.begin();
+                  Statement statement = connection.createStatement()) {
+                bodyBegan.await();
+                for (int i = 2; i <= 50; i++) {
+                  statement.executeUpdate(
+                      "UPDATE effect SET note = 'other' WHERE id = 'row-" + i + "'");
+                }
+                otherHolds.countDown();
+                LockWaits.awaitOne(direct.database);
+                statement.executeUpdate("UPDATE effect SET note = 'other' WHERE id = 'row-1'");
+                connection.commit();
+              } catch (SQLException | InterruptedException e) {
+                throw new IllegalStateException(e);
+              }
+            });
+    AtomicInteger runs = new AtomicInteger();
+
+    Guarded<Integer> result =
+        direct.guard.run(
+            GuardRig.key("k-1"),
+            tx -> {
+              int run = runs.incrementAndGet();
+              try (Statement statement = tx.connection().createStatement()) {
+                statement.executeUpdate("UPDATE effect SET note = 'ours' WHERE id = 'row-1'");
+                bodyBegan.countDown();
+                otherHolds.await();
+                statement.executeUpdate("UPDATE effect SET note = 'ours' WHERE id = 'row-2'");
+              }
+              return run;
+            });
+
+    other.get();
+    assertThat(result).isEqualTo(new Guarded.Ran<>(2));
+    assertThat(direct.database.count("SELECT COUNT(*) FROM effect WHERE note = 'ours'"))
+        .isEqualTo(2);
+  }
+}

@@ -1,0 +1,104 @@
+package dev.pigeonhole.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.Guard;
+import dev.pigeonhole.GuardKey;
+import dev.pigeonhole.Guarded;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.TestDatabase;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Guards forget what they have run, after their time, and nothing else. */
+class GuardRetentionTest {
+  private static final String ALL = "dev.pigeonhole.support.TestDatabases#all";
+  private static final GuardKey KEY = GuardKey.of("h", "t", "k-1");
+
+  private final AtomicReference<Instant> now =
+      new AtomicReference<>(Instant.parse("2026-03-04T05:06:07Z"));
+
+  private JdbcStore store(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    return JdbcStore.of(database.pool(8)).clock(now::get);
+  }
+
+  private static long messages(TestDatabase database) {
+    return count(database, "message");
+  }
+
+  private static long count(TestDatabase database, String table) {
+    return database.count("SELECT COUNT(*) FROM " + GuardRig.table(database, table));
+  }
+
+  private void passes(Duration time) {
+    now.updateAndGet(before -> before.plus(time));
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void b71_b72_receiptsAreForgottenAfterTheirTimeAndThenTheBodyRunsAgain(TestDatabase database) {
+    try (database;
+        Guard guard = Guard.on(store(database)).keepReceipts(Duration.ofSeconds(2)).build()) {
+      guard.answer(KEY, String.class, tx -> "first");
+      passes(Duration.ofSeconds(1));
+      assertThat(guard.run(KEY, tx -> 2)).isInstanceOf(Guarded.Repeat.class);
+      passes(Duration.ofSeconds(2));
+
+      Eventually.until("forgotten", Duration.ofSeconds(30), () -> messages(database) == 0);
+      assertThat(count(database, "receipt")).isZero();
+      assertThat(count(database, "answer")).isZero();
+      assertThat(guard.run(KEY, tx -> 3)).isInstanceOf(Guarded.Ran.class);
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void whatAnInboxHasAcceptedIsLeftToTheInbox(TestDatabase database) {
+    JdbcStore store = store(database);
+    Inbox inbox =
+        Inbox.on(store)
+            .channel(Channel.named("c").on(String.class).handle("g", text -> {}).build())
+            .build();
+    try (database;
+        Guard guard = Guard.on(store).keepReceipts(Duration.ofSeconds(2)).build()) {
+      inbox.accept("c", Message.of("m-1", "hello"));
+      inbox.drain();
+      guard.run(KEY, tx -> 1);
+      passes(Duration.ofDays(30));
+
+      Eventually.until("one is left", Duration.ofSeconds(30), () -> messages(database) == 1);
+      assertThat(inbox.find("c", "m-1", "g")).isPresent();
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void answersGoBeforeTheirReceipts(TestDatabase database) {
+    try (database;
+        Guard guard =
+            Guard.on(store(database))
+                .keepAnswers(Duration.ofSeconds(5))
+                .keepReceipts(Duration.ofSeconds(20))
+                .build()) {
+      guard.answer(KEY, String.class, tx -> "first");
+      passes(Duration.ofSeconds(6));
+
+      Eventually.until(
+          "the answer is gone",
+          Duration.ofSeconds(30),
+          () -> {
+            passes(Duration.ofMillis(10)); // rounds are counted by the same clock
+            return count(database, "answer") == 0;
+          });
+      assertThat(messages(database)).isOne();
+      assertThat(guard.run(KEY, tx -> 2)).isInstanceOf(Guarded.Repeat.class);
+    }
+  }
+}

@@ -1,0 +1,547 @@
+package dev.pigeonhole.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Guard;
+import dev.pigeonhole.GuardBuilder;
+import dev.pigeonhole.GuardKey;
+import dev.pigeonhole.GuardTransaction;
+import dev.pigeonhole.Guarded;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.MissingKeyException;
+import dev.pigeonhole.OnMissingKey;
+import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.support.TestDatabase;
+import java.io.IOException;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What a guard promises, on every database. Races are in {@link GuardRaceTest}. */
+class GuardTest {
+  private static final String ALL = "dev.pigeonhole.support.TestDatabases#all";
+
+  private GuardRig rig;
+
+  private void open(TestDatabase database) {
+    open(database, options -> options);
+  }
+
+  private void open(TestDatabase database, UnaryOperator<GuardBuilder> options) {
+    rig = GuardRig.on(database, options);
+  }
+
+  @AfterEach
+  void close() {
+    rig.close();
+  }
+
+  private Guarded<Void> charge(String id) throws SQLException {
+    return rig.guard.run(
+        GuardRig.key(id),
+        tx -> {
+          GuardRig.write(tx, id);
+          return null;
+        });
+  }
+
+  private void assertUntouched(String id) {
+    assertThat(rig.effects(id)).isZero();
+    assertThat(rig.count("receipt")).isZero();
+    assertThat(rig.count("message")).isZero();
+  }
+
+  // ---- in a transaction of its own
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void b38_effectsAndReceiptAreThereTogetherAndARepeatDoesNotRun(TestDatabase database)
+      throws SQLException {
+    open(database);
+    Instant before = Instant.now().minusSeconds(60);
+
+    assertThat(charge("k-1")).isEqualTo(new Guarded.Ran<>(null));
+    Guarded<Void> again = charge("k-1");
+
+    assertThat(again)
+        .isInstanceOfSatisfying(
+            Guarded.Repeat.class,
+            repeat -> {
+              assertThat(repeat.state()).isEqualTo(DeliveryState.COMPLETED);
+              assertThat(repeat.answer()).isEmpty();
+              assertThat(repeat.firstRun()).isAfter(before);
+            });
+    assertThat(rig.effects("k-1")).isOne();
+    assertThat(rig.count("receipt")).isOne();
+    assertThat(rig.counts.of(InboxEvent.GuardRan.class, GuardRig.HANDLER)).isOne();
+    assertThat(rig.counts.of(InboxEvent.GuardRepeated.class, GuardRig.HANDLER)).isOne();
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void b37_aFailingBodyLeavesNothingAndItsExceptionArrivesAsItIs(TestDatabase database)
+      throws SQLException {
+    open(database);
+    IOException own = new IOException("card reader is on fire");
+
+    assertThatThrownBy(
+            () ->
+                rig.guard.run(
+                    GuardRig.key("k-1"),
+                    tx -> {
+                      GuardRig.write(tx, "k-1");
+                      throw own;
+                    }))
+        .isSameAs(own);
+
+    assertUntouched("k-1");
+    assertThat(rig.counts.of(InboxEvent.GuardFailed.class)).isOne();
+    assertThat(charge("k-1")).isInstanceOf(Guarded.Ran.class);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void b13_v1_v2_t1_handlersAndTypesAreTrackedApart(TestDatabase database) throws SQLException {
+    open(database);
+    for (GuardKey key :
+        new GuardKey[] {
+          GuardKey.of("a", "order", "7"), GuardKey.of("b", "order", "7"),
+          GuardKey.of("a", "payment", "7"), GuardKey.ofMessage("a", "shop", "7")
+        }) {
+      Guarded<Void> result =
+          rig.guard.run(
+              key,
+              tx -> {
+                GuardRig.write(tx, "7");
+                return null;
+              });
+      assertThat(result).as("%s", key).isInstanceOf(Guarded.Ran.class);
+    }
+    assertThat(rig.effects("7")).isEqualTo(4);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aHandlerThatWasRenamedDoesNotRunAgain(TestDatabase database) throws SQLException {
+    open(database);
+    charge("k-1");
+
+    Guarded<Void> renamed =
+        rig.guard.run(
+            GuardKey.of("charge-card-v2", "charge", "k-1").formerly(GuardRig.HANDLER),
+            tx -> {
+              throw new AssertionError("ran again");
+            });
+
+    assertThat(renamed).isInstanceOf(Guarded.Repeat.class);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void b42_t4_aRepeatGetsTheAnswerOfTheFirstRun(TestDatabase database) {
+    open(database);
+    AtomicInteger runs = new AtomicInteger();
+
+    for (int i = 0; i < 3; i++) {
+      Guarded<String> result =
+          rig.guard.answer(
+              GuardRig.key("k-1"), String.class, tx -> "receipt " + runs.incrementAndGet());
+      String answer =
+          result instanceof Guarded.Repeat<String> repeat
+              ? repeat.answer().orElseThrow()
+              : ((Guarded.Ran<String>) result).value();
+      assertThat(answer).isEqualTo("receipt 1");
+    }
+    assertThat(runs).hasValue(1);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void anAnswerThatIsNoLongerKeptLeavesARepeatWithoutOne(TestDatabase database) {
+    open(database, options -> options.keepAnswers(Duration.ofSeconds(1)));
+    AtomicInteger runs = new AtomicInteger();
+    rig.guard.answer(GuardRig.key("k-1"), String.class, tx -> "first " + runs.incrementAndGet());
+    database.execute(
+        "UPDATE %s SET keep_until = (SELECT received_at FROM %s)"
+            .formatted(GuardRig.table(database, "answer"), GuardRig.table(database, "message")));
+
+    Guarded<String> again =
+        rig.guard.answer(
+            GuardRig.key("k-1"), String.class, tx -> "second " + runs.incrementAndGet());
+
+    assertThat(again)
+        .isInstanceOfSatisfying(
+            Guarded.Repeat.class, repeat -> assertThat(repeat.answer()).isEmpty());
+    assertThat(runs).hasValue(1);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void ph_grd_02_anAnswerThatIsTooLargeRollsTheRunBack(TestDatabase database) {
+    open(database, options -> options.maxAnswer(10));
+
+    assertThatExceptionOfType(InboxException.class)
+        .isThrownBy(
+            () ->
+                rig.guard.answer(
+                    GuardRig.key("k-1"),
+                    String.class,
+                    tx -> {
+                      GuardRig.write(tx, "k-1");
+                      return "eleven char";
+                    }))
+        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.ANSWER_TOO_LARGE));
+    assertUntouched("k-1");
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aKeyWithAnotherRequestIsAConflict(TestDatabase database) {
+    open(database);
+    GuardKey key = GuardRig.key("k-1").request("100 EUR");
+    assertThat(rig.guard.run(key, tx -> 1)).isInstanceOf(Guarded.Ran.class);
+
+    GuardKey other = GuardRig.key("k-1").request("900 EUR");
+    assertThat(rig.guard.run(other, tx -> 2)).isEqualTo(new Guarded.Conflict<>(other));
+    assertThat(rig.guard.run(key, tx -> 3)).isInstanceOf(Guarded.Repeat.class);
+    assertThat(rig.guard.run(GuardRig.key("k-1"), tx -> 4))
+        .as("without a request the key alone decides")
+        .isInstanceOf(Guarded.Repeat.class);
+    assertThat(rig.counts.of(InboxEvent.GuardConflicted.class)).isOne();
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void b17_withoutAKeyNothingRuns(TestDatabase database) {
+    open(database);
+    for (String missing : new String[] {null, "", "  "}) {
+      assertThatExceptionOfType(MissingKeyException.class)
+          .isThrownBy(() -> rig.guard.run(GuardRig.key(missing), tx -> 1))
+          .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.GUARD_KEY_MISSING));
+    }
+    assertThat(rig.count("message")).isZero();
+    assertThat(rig.counts.of(InboxEvent.GuardKeyMissing.class, GuardRig.HANDLER)).isEqualTo(3);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void b18_v6_withoutAKeyEveryCopyRunsWhereThatWasAskedFor(TestDatabase database) {
+    open(database, options -> options.missingKey(OnMissingKey.ACCEPT_EVERY_COPY));
+
+    assertThat(rig.guard.run(GuardRig.key(null), tx -> 1)).isEqualTo(new Guarded.Ran<>(1));
+    assertThat(rig.guard.run(GuardRig.key(null), tx -> 2)).isEqualTo(new Guarded.Ran<>(2));
+    assertThat(rig.counts.of(InboxEvent.GuardUnguarded.class, GuardRig.HANDLER)).isEqualTo(2);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void v5_t5_aKeyThatIsTooLongIsRefusedBeforeAnythingRuns(TestDatabase database) {
+    open(database);
+    assertThatExceptionOfType(InboxException.class)
+        .isThrownBy(
+            () ->
+                rig.guard.run(
+                    GuardRig.key("x".repeat(201)),
+                    tx -> {
+                      throw new AssertionError("ran");
+                    }))
+        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.ID_TOO_LONG));
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void theConnectionOfABodyRefusesToEndTheTransaction(TestDatabase database) {
+    open(database);
+    assertThatExceptionOfType(InboxException.class)
+        .isThrownBy(
+            () ->
+                rig.guard.run(
+                    GuardRig.key("k-1"),
+                    tx -> {
+                      GuardRig.write(tx, "k-1");
+                      tx.connection().commit();
+                      return null;
+                    }))
+        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.TX_COMMIT_OR_ROLLBACK));
+    assertUntouched("k-1");
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void t6_anErrorThatTheBodySwallowsRollsBack(TestDatabase database) {
+    open(database);
+    assertThatExceptionOfType(InboxException.class)
+        .isThrownBy(
+            () ->
+                rig.guard.run(
+                    GuardRig.key("k-1"),
+                    tx -> {
+                      GuardRig.write(tx, "k-1");
+                      try (Statement statement = tx.connection().createStatement()) {
+                        statement.executeUpdate("INSERT INTO no_such_table VALUES (1)");
+                      } catch (SQLException e) {
+                        return "it will be all right";
+                      }
+                      return null;
+                    }))
+        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.TX_SQL_ERROR_SWALLOWED));
+    assertUntouched("k-1");
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void pg02_aBodyThatTakesTooLongIsRolledBack(TestDatabase database) throws SQLException {
+    open(database, options -> options.timeLimit(Duration.ofMillis(300)));
+
+    assertThatExceptionOfType(InboxException.class)
+        .isThrownBy(
+            () ->
+                rig.guard.run(
+                    GuardRig.key("k-1"),
+                    tx -> {
+                      GuardRig.write(tx, "k-1");
+                      while (!tx.timeLeft().orElseThrow().isNegative()) {
+                        Thread.onSpinWait();
+                      }
+                      Thread.sleep(300);
+                      return null;
+                    }))
+        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.GUARD_TIME_LIMIT));
+
+    assertUntouched("k-1");
+    assertThat(charge("k-1")).isInstanceOf(Guarded.Ran.class);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void theIdempotencyKeyIsTheSameOnEveryRunAndAnotherForEachHandler(TestDatabase database) {
+    open(database);
+    String[] seen = new String[3];
+    assertThatThrownBy(
+            () ->
+                rig.guard.run(
+                    GuardRig.key("k-1"),
+                    tx -> {
+                      seen[0] = tx.idempotencyKey();
+                      throw new IllegalStateException("once more");
+                    }))
+        .isInstanceOf(IllegalStateException.class);
+    rig.guard.run(GuardRig.key("k-1"), tx -> seen[1] = tx.idempotencyKey());
+    rig.guard.run(GuardKey.of("other", "charge", "k-1"), tx -> seen[2] = tx.idempotencyKey());
+
+    assertThat(seen[1]).isEqualTo(seen[0]).isNotEqualTo(seen[2]);
+  }
+
+  // ---- waiting
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void b63_m4_aCopyThatComesTooEarlyIsBusyAndDoesNotRun(TestDatabase database) throws Exception {
+    open(database, options -> options.waitAtMost(Duration.ofSeconds(1)));
+    CountDownLatch inside = new CountDownLatch(1);
+    CountDownLatch mayEnd = new CountDownLatch(1);
+    CompletableFuture<Guarded<Integer>> first =
+        CompletableFuture.supplyAsync(
+            () ->
+                rig.guard.run(
+                    GuardRig.key("k-1"),
+                    tx -> {
+                      inside.countDown();
+                      awaitQuietly(mayEnd);
+                      return 1;
+                    }));
+    inside.await();
+
+    assertThat(rig.guard.run(GuardRig.key("k-1"), tx -> 2))
+        .isInstanceOfSatisfying(
+            Guarded.Busy.class,
+            busy -> assertThat(busy.waited()).isGreaterThanOrEqualTo(Duration.ofMillis(900)));
+    mayEnd.countDown();
+    assertThat(first.get()).isEqualTo(new Guarded.Ran<>(1));
+    assertThat(rig.guard.run(GuardRig.key("k-1"), tx -> 3)).isInstanceOf(Guarded.Repeat.class);
+    assertThat(rig.counts.of(InboxEvent.GuardBusy.class, GuardRig.HANDLER)).isOne();
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  // ---- in the transaction of a caller
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void ph_tx_06_aConnectionInAutocommitIsRefused(TestDatabase database) throws SQLException {
+    open(database);
+    try (Connection connection = database.dataSource().getConnection()) {
+      assertThatExceptionOfType(StoreException.class)
+          .isThrownBy(() -> rig.guard.run(connection, GuardRig.key("k-1"), tx -> 1))
+          .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.TX_REQUIRED));
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aJoinedRunCommitsAndRollsBackWithItsCaller(TestDatabase database) throws SQLException {
+    open(database);
+    try (Connection connection = rig.begin()) {
+      assertThat(rig.guard.run(connection, GuardRig.key("k-1"), tx -> writing(tx, "k-1")))
+          .isInstanceOf(Guarded.Ran.class);
+      connection.rollback();
+      assertUntouched("k-1");
+      assertThat(rig.guard.run(connection, GuardRig.key("k-1"), tx -> writing(tx, "k-1")))
+          .isInstanceOf(Guarded.Ran.class);
+      connection.commit();
+    }
+    assertThat(rig.effects("k-1")).isOne();
+    assertThat(charge("k-1")).isInstanceOf(Guarded.Repeat.class);
+  }
+
+  private static @Nullable Void writing(GuardTransaction tx, String id) throws SQLException {
+    GuardRig.write(tx, id);
+    return null;
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aRepeatAndAConflictLeaveTheCallersTransactionUsable(TestDatabase database)
+      throws SQLException {
+    open(database);
+    rig.guard.run(GuardRig.key("k-1").request("a"), tx -> 1);
+    try (Connection connection = rig.begin()) {
+      GuardRig.write(connection, "before");
+      assertThat(rig.guard.run(connection, GuardRig.key("k-1").request("a"), tx -> 2))
+          .isInstanceOf(Guarded.Repeat.class);
+      assertThat(rig.guard.run(connection, GuardRig.key("k-1").request("b"), tx -> 3))
+          .isInstanceOf(Guarded.Conflict.class);
+      GuardRig.write(connection, "after");
+      connection.commit();
+    }
+    assertThat(rig.effects("before") + rig.effects("after")).isEqualTo(2);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void busyLeavesTheCallersTransactionUsable(TestDatabase database) throws Exception {
+    open(database, options -> options.waitAtMost(Duration.ofSeconds(1)));
+    try (Connection first = rig.begin();
+        Connection second = rig.begin()) {
+      rig.guard.run(first, GuardRig.key("k-1"), tx -> 1);
+      GuardRig.write(second, "before");
+
+      assertThat(rig.guard.run(second, GuardRig.key("k-1"), tx -> 2))
+          .isInstanceOf(Guarded.Busy.class);
+
+      GuardRig.write(second, "after");
+      second.commit();
+      first.commit();
+    }
+    assertThat(rig.effects("before") + rig.effects("after")).isEqualTo(2);
+    assertThat(rig.count("receipt")).isOne();
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aJoinedBodyThatFailsTakesItsWritesAndItsReceiptWithIt(TestDatabase database)
+      throws SQLException {
+    open(database);
+    IllegalStateException own = new IllegalStateException("no money");
+    try (Connection connection = rig.begin()) {
+      GuardRig.write(connection, "mine");
+      assertThatThrownBy(
+              () ->
+                  rig.guard.run(
+                      connection,
+                      GuardRig.key("k-1"),
+                      tx -> {
+                        GuardRig.write(tx, "k-1");
+                        throw own;
+                      }))
+          .isSameAs(own);
+      connection.commit();
+    }
+    assertThat(rig.effects("mine")).isOne();
+    assertUntouched("k-1");
+    assertThat(charge("k-1")).isInstanceOf(Guarded.Ran.class);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void settingsOfTheCallersTransactionStayAsTheyWere(TestDatabase database) throws SQLException {
+    open(database);
+    charge("known");
+    try (Connection connection = rig.begin()) {
+      String before = lockTimeout(connection);
+      rig.guard.run(connection, GuardRig.key("k-1"), tx -> 1);
+      assertThat(lockTimeout(connection)).isEqualTo(before);
+      rig.guard.run(connection, GuardRig.key("known"), tx -> 2);
+      assertThat(lockTimeout(connection)).isEqualTo(before);
+      connection.rollback();
+    }
+  }
+
+  private String lockTimeout(Connection connection) throws SQLException {
+    String question =
+        switch (rig.database.kind()) {
+          case POSTGRES ->
+              "SELECT current_setting('lock_timeout') || current_setting('plan_cache_mode')"
+                  + " || current_setting('enable_seqscan')";
+          case MARIADB -> "SELECT @@innodb_lock_wait_timeout";
+          case H2 -> "CALL LOCK_TIMEOUT()";
+        };
+    try (Statement statement = connection.createStatement();
+        ResultSet result = statement.executeQuery(question)) {
+      result.next();
+      return result.getString(1);
+    }
+  }
+
+  // ---- options
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void everyOptionOutOfRangeIsReportedTogether(TestDatabase database) {
+    open(database);
+    assertThatExceptionOfType(ConfigurationException.class)
+        .isThrownBy(
+            () ->
+                Guard.on(rig.store)
+                    .named("not a name")
+                    .waitAtMost(Duration.ZERO)
+                    .timeLimit(Duration.ofDays(2))
+                    .maxAnswer(0)
+                    .keepReceipts(Duration.ofMillis(1))
+                    .missingKey(OnMissingKey.USE_ID)
+                    .build())
+        .satisfies(e -> assertThat(e.problems()).hasSize(6));
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aClosedGuardRunsNothing(TestDatabase database) {
+    open(database);
+    rig.guard.close();
+    assertThatThrownBy(() -> rig.guard.run(GuardRig.key("k-1"), tx -> 1))
+        .isInstanceOf(IllegalStateException.class);
+  }
+}

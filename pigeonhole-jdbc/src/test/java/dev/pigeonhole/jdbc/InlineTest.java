@@ -1,0 +1,288 @@
+package dev.pigeonhole.jdbc;
+
+import static dev.pigeonhole.HandlerOption.atMost;
+import static dev.pigeonhole.HandlerOption.inline;
+import static dev.pigeonhole.HandlerOption.within;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.pigeonhole.Acceptance;
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.HandlerTransaction;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.InboxBuilder;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.TypeBuilder;
+import dev.pigeonhole.event.EventCounts;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Handlers that run where messages are handed in. */
+class InlineTest {
+  private static final String ALL = "dev.pigeonhole.support.TestDatabases#all";
+
+  private final List<String> called = new CopyOnWriteArrayList<>();
+  private final EventCounts counts = EventCounts.create();
+  private volatile boolean failing;
+  private TestDatabase database;
+  private JdbcStore store;
+
+  private void open(TestDatabase fresh) {
+    database = fresh;
+    Schema.migrate(fresh.dataSource());
+    fresh.execute("CREATE TABLE effect (id VARCHAR(200), note VARCHAR(200))");
+    store = JdbcStore.of(fresh.pool(16));
+  }
+
+  @AfterEach
+  void close() {
+    database.close();
+  }
+
+  private Inbox inbox(UnaryOperator<TypeBuilder<String>> handlers) {
+    return builder(handlers.apply(Channel.named("c").on(String.class).named("text")).build())
+        .build();
+  }
+
+  private InboxBuilder builder(Channel channel) {
+    return Inbox.on(store).channel(channel).listener(counts);
+  }
+
+  private void write(String text, HandlerTransaction<String> tx) throws SQLException {
+    called.add(tx.delivery().handler());
+    GuardRig.write(tx.connection(), tx.delivery().handler());
+    if (failing && tx.delivery().handler().equals("b")) {
+      throw new IllegalStateException("b is not well");
+    }
+  }
+
+  private TypeBuilder<String> three(TypeBuilder<String> type) {
+    return type.handleInTransaction("a", this::write, inline())
+        .handleInTransaction("b", this::write, inline())
+        .handleInTransaction("c", this::write, inline());
+  }
+
+  private long effects(String handler) {
+    return database.count("SELECT COUNT(*) FROM effect WHERE id = ?", handler);
+  }
+
+  private long count(String table) {
+    return database.count("SELECT COUNT(*) FROM " + GuardRig.table(database, table));
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void handlersRunInTheirOrderBeforeTheMessageIsAccepted(TestDatabase fresh) {
+    open(fresh);
+    Inbox inbox = inbox(this::three);
+
+    assertThat(inbox.accept("c", Message.of("m-1", "hello")))
+        .isInstanceOf(Acceptance.Accepted.class);
+
+    assertThat(called).containsExactly("a", "b", "c");
+    assertThat(count("receipt")).isEqualTo(3);
+    assertThat(count("delivery")).isZero();
+    assertThat(count("unhandled")).isZero();
+    assertThat(inbox.accept("c", Message.of("m-1", "hello"))).isInstanceOf(Acceptance.Repeat.class);
+    assertThat(called).hasSize(3);
+    assertThat(counts.of(InboxEvent.Accepted.class)).isOne();
+    assertThat(counts.of(InboxEvent.Repeated.class)).isOne();
+    assertThat(counts.of(InboxEvent.GuardRan.class)).isEqualTo(3);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void b10_oneThatFailsNeitherUndoesNorSkipsTheOthersAndAloneRunsAgain(TestDatabase fresh) {
+    open(fresh);
+    Inbox inbox = inbox(this::three);
+    failing = true;
+
+    assertThat(inbox.accept("c", Message.of("m-1", "hello")))
+        .isInstanceOfSatisfying(
+            Acceptance.Unfinished.class,
+            unfinished -> {
+              assertThat(unfinished.failures()).containsOnlyKeys("b");
+              assertThat(unfinished.failures().get("b").message()).contains("b is not well");
+            });
+    assertThat(called).containsExactly("a", "b", "c");
+    assertThat(effects("b")).as("rolled back").isZero();
+
+    failing = false;
+    assertThat(inbox.accept("c", Message.of("m-1", "hello")))
+        .isInstanceOf(Acceptance.Accepted.class);
+    assertThat(called).containsExactly("a", "b", "c", "b");
+    assertThat(List.of(effects("a"), effects("b"), effects("c"))).containsOnly(1L);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void storedSiblingsAreCommittedWhateverBecomesOfInlineOnes(TestDatabase fresh) {
+    open(fresh);
+    Inbox inbox =
+        inbox(
+            type ->
+                type.handle("stored", text -> called.add("stored"))
+                    .handleInTransaction("b", this::write, inline()));
+    failing = true;
+
+    assertThat(inbox.accept("c", Message.of("m-1", "hello")))
+        .isInstanceOf(Acceptance.Unfinished.class);
+    assertThat(count("delivery")).isOne();
+    inbox.drain();
+    failing = false;
+    assertThat(inbox.accept("c", Message.of("m-1", "hello"))).isInstanceOf(Acceptance.Repeat.class);
+    inbox.drain();
+
+    assertThat(called).containsExactly("b", "stored", "b");
+    assertThat(count("receipt")).isEqualTo(2);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aHandlerCanMoveBetweenTheModes(TestDatabase fresh) {
+    open(fresh);
+    Inbox stored = inbox(type -> type.handleInTransaction("a", this::write));
+    stored.accept("c", Message.of("m-1", "hello"));
+    stored.accept("c", Message.of("m-2", "hello"));
+    Inbox moved =
+        builder(
+                Channel.named("c")
+                    .inline()
+                    .on(String.class)
+                    .named("text")
+                    .handleInTransaction("a", this::write)
+                    .build())
+            .build();
+
+    moved.accept("c", Message.of("m-1", "hello")); // comes again, and is taken over
+    assertThat(called).hasSize(1);
+    moved.drain(); // runs what was stored before
+    moved.accept("c", Message.of("m-2", "hello"));
+    moved.accept("c", Message.of("m-3", "hello"));
+    stored.accept("c", Message.of("m-3", "hello"));
+    stored.drain();
+
+    assertThat(called).hasSize(3);
+    assertThat(effects("a")).isEqualTo(3);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void otherContentUnderAKnownIdIsAConflictAndKept(TestDatabase fresh) {
+    open(fresh);
+    Inbox inbox = inbox(this::three);
+    inbox.accept("c", Message.of("m-1", "hello"));
+
+    assertThat(inbox.accept("c", Message.of("m-1", "something else")))
+        .isInstanceOf(Acceptance.Conflict.class);
+    assertThat(called).hasSize(3);
+    assertThat(inbox.admin().conflicts(10)).hasSize(1);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aHandlerThatIsDeployedLaterGetsTheContentThatARepeatBrings(TestDatabase fresh) {
+    open(fresh);
+    inbox(this::three).accept("c", Message.of("m-1", "hello"));
+    List<String> late = new CopyOnWriteArrayList<>();
+    Inbox later = inbox(type -> three(type).handle("late", late::add));
+
+    later.accept("c", Message.of("m-1", "hello"));
+    later.drain();
+
+    assertThat(late).containsExactly("hello");
+    assertThat(called).hasSize(3);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void inlineHandlersJoinTheTransactionOfACaller(TestDatabase fresh) throws SQLException {
+    open(fresh);
+    Inbox inbox = inbox(this::three);
+    try (Connection connection = database.dataSource().getConnection()) {
+      connection.setAutoCommit(false);
+      inbox.accept(connection, "c", Message.of("m-1", "hello"));
+      connection.rollback();
+      assertThat(count("receipt") + count("message") + effects("a")).isZero();
+      inbox.accept(connection, "c", Message.of("m-1", "hello"));
+      connection.commit();
+    }
+    assertThat(count("receipt")).isEqualTo(3);
+    assertThat(effects("a")).isOne();
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aHandlerThatTakesTooLongIsUnfinished(TestDatabase fresh) {
+    open(fresh);
+    Inbox inbox =
+        inbox(
+            type ->
+                type.handleInTransaction(
+                    "slow",
+                    (text, tx) -> {
+                      GuardRig.write(tx.connection(), "slow");
+                      Thread.sleep(600);
+                    },
+                    inline(),
+                    within(Duration.ofMillis(200))));
+
+    assertThat(inbox.accept("c", Message.of("m-1", "hello")))
+        .isInstanceOfSatisfying(
+            Acceptance.Unfinished.class,
+            unfinished ->
+                assertThat(unfinished.failures().get("slow").code())
+                    .isEqualTo(ErrorCode.GUARD_TIME_LIMIT));
+    assertThat(effects("slow")).isZero();
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void b63_ph_grd_04_aCopyThatIsStillUnderWayIsWaitedForAndThenUnfinished(DatabaseKind kind)
+      throws SQLException {
+    open(TestDatabases.open(kind));
+    Inbox inbox = inbox(type -> type.handleInTransaction("a", this::write, inline()));
+    try (Connection connection = database.dataSource().getConnection()) {
+      connection.setAutoCommit(false);
+      inbox.accept(connection, "c", Message.of("m-1", "hello"));
+
+      assertThat(inbox.accept("c", Message.of("m-1", "hello")))
+          .isInstanceOfSatisfying(
+              Acceptance.Unfinished.class,
+              unfinished ->
+                  assertThat(unfinished.failures().get("a").code())
+                      .isEqualTo(ErrorCode.GUARD_BUSY));
+      connection.commit();
+    }
+    assertThat(called).hasSize(1);
+    assertThat(inbox.accept("c", Message.of("m-1", "hello"))).isInstanceOf(Acceptance.Repeat.class);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void whatAnInlineHandlerCannotDoIsRefused(TestDatabase fresh) {
+    open(fresh);
+    assertThatExceptionOfType(ConfigurationException.class)
+        .isThrownBy(() -> inbox(type -> type.handle("a", text -> {}, inline(), atMost(2))))
+        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.OPTION_NOT_APPLICABLE));
+    Inbox inbox = inbox(this::three);
+    assertThat(
+            inbox.accept("c", Message.of("m-1", "x").notBefore(Instant.now().plusSeconds(3_600))))
+        .isInstanceOf(Acceptance.Rejected.class);
+  }
+}

@@ -1,0 +1,30 @@
+package dev.pigeonhole.support;
+
+import java.time.Duration;
+
+/** Tells when a statement stands still because somebody else holds a row. */
+public final class LockWaits {
+
+  private LockWaits() {}
+
+  /** Returns when somebody waits for a lock of this database. */
+  public static void awaitOne(TestDatabase database) {
+    String waiting =
+        switch (database.kind()) {
+          case POSTGRES ->
+              """
+              SELECT count(*) FROM pg_stat_activity
+              WHERE datname = current_database() AND wait_event_type = 'Lock'
+              """;
+          // Not innodb_trx: it shows what it showed before, as long as somebody asks it often.
+          case MARIADB ->
+              """
+              SELECT CAST(variable_value AS unsigned) FROM information_schema.global_status
+              WHERE variable_name = 'INNODB_ROW_LOCK_CURRENT_WAITS'
+              """;
+          case H2 ->
+              "SELECT count(*) FROM information_schema.sessions WHERE blocker_id IS NOT NULL";
+        };
+    Eventually.until("somebody to wait", Duration.ofSeconds(20), () -> database.count(waiting) > 0);
+  }
+}
