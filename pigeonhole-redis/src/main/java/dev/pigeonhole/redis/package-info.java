@@ -1,0 +1,5 @@
+/** Leases and receipts in Redis. */
+@NullMarked
+package dev.pigeonhole.redis;
+
+import org.jspecify.annotations.NullMarked;
