@@ -8,12 +8,13 @@ import dev.pigeonhole.Message;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.jdbc.Schema;
+import java.io.IOException;
 
 public class FirstSteps {
   record OrderPlaced(String order, String customer) {}
 
-  public static void main(String[] args) throws InterruptedException {
-    String file = args.length > 0 ? args[0] : "./first-steps";
+  public static void main(String[] args) throws IOException {
+    String file = args.length > 0 ? args[0] : "./target/first-steps";
     HikariDataSource dataSource = new HikariDataSource();
     // By default H2 writes half a second after a commit; a crash would lose that.
     dataSource.setJdbcUrl("jdbc:h2:file:" + file + ";WRITE_DELAY=0");
@@ -31,7 +32,7 @@ public class FirstSteps {
       Message message = Message.of("m-1", new OrderPlaced("o-1", "ada"));
       System.out.println(inbox.accept("orders", message)); // Accepted: now it is safe
       System.out.println(inbox.accept("orders", message)); // Repeat: no handler sees it again
-      running.awaitStopped(); // end it with Ctrl-C
+      System.in.read(); // press Enter to end it; a service calls running.awaitStopped()
     }
   }
 }

@@ -87,4 +87,34 @@ class ExamplesTest {
               "accepted by sales", "accepted by shipping", "receipt for o-1", "parcel for o-1");
     }
   }
+
+  @Test
+  void guardedListenerPostsAnOrderOnceHoweverOftenItComes() throws Exception {
+    try (TestDatabase database = H2Database.file();
+        HikariDataSource pool = database.pool(4)) {
+      assertThat(GuardedListener.run(pool)).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void jdbcConsumerMovesOnOverARepeatWithoutRunningIt() throws Exception {
+    try (TestDatabase database = H2Database.file();
+        HikariDataSource pool = database.pool(4)) {
+      assertThat(JdbcConsumer.run(pool)).containsExactly("1: Ran", "2: Repeat", "3: Ran");
+      assertThat(Ledger.entries(pool, "o-1")).isEqualTo(1);
+      assertThat(database.count("SELECT reached FROM consumer")).isEqualTo(3);
+    }
+  }
+
+  @Test
+  void paymentWebhookBooksOnceAndGivesEachCallTheSameAnswer() throws Exception {
+    try (TestDatabase database = H2Database.file();
+        HikariDataSource pool = database.pool(16)) {
+      List<String> told = PaymentWebhook.run(pool);
+      assertThat(told).startsWith("201 booked p-1", "201 again booked p-1").hasSize(4);
+      assertThat(told.get(2)).startsWith("422 {").contains("PH-HTP-03");
+      assertThat(told.get(3)).startsWith("400 {").contains("PH-GRD-01");
+      assertThat(database.count("SELECT COUNT(*) FROM booking")).isOne();
+    }
+  }
 }

@@ -4,13 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.ChannelBuilder;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.GuardBuilder;
 import dev.pigeonhole.HandlerOption;
 import dev.pigeonhole.InboxBuilder;
 import dev.pigeonhole.PigeonholeBuilder;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.TypeBuilder;
+import dev.pigeonhole.http.IdempotentEndpoint;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.jdbc.Schema;
+import dev.pigeonhole.lease.LeaseGuard;
+import dev.pigeonhole.redis.RedisGuardStore;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.nio.file.Files;
@@ -121,8 +125,12 @@ class DocumentationTest {
             HandlerOption.class,
             RetryPolicy.class,
             PigeonholeBuilder.class,
+            GuardBuilder.class,
+            IdempotentEndpoint.class,
             JdbcStore.class,
-            Schema.class)) {
+            Schema.class,
+            LeaseGuard.class,
+            RedisGuardStore.class)) {
       for (Method method : type.getDeclaredMethods()) {
         if (isOption(type, method) && !text.contains("`" + method.getName() + "(")) {
           missing.add(type.getSimpleName() + "." + method.getName());
