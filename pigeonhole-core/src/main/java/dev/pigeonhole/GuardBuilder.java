@@ -82,7 +82,10 @@ public final class GuardBuilder {
     return this;
   }
 
-  /** What happens without a key. Default {@link OnMissingKey#REJECT}. */
+  /**
+   * What happens without a key. Default {@link OnMissingKey#REJECT}; {@link
+   * OnMissingKey#HASH_CONTENT} takes the request, or the message that should have named one.
+   */
   public GuardBuilder missingKey(OnMissingKey policy) {
     draft.missingKey = policy;
     return this;

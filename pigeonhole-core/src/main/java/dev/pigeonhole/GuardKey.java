@@ -18,6 +18,7 @@ public final class GuardKey {
   private final @Nullable String source;
   private final @Nullable String id;
   private final @Nullable Object request;
+  private final @Nullable Object message;
 
   private GuardKey(
       HandlerKey handler,
@@ -25,13 +26,15 @@ public final class GuardKey {
       @Nullable Class<?> payloadType,
       @Nullable String source,
       @Nullable String id,
-      @Nullable Object request) {
+      @Nullable Object request,
+      @Nullable Object message) {
     this.handler = Objects.requireNonNull(handler, "handler");
     this.type = Objects.requireNonNull(type, "type");
     this.payloadType = payloadType;
     this.source = source;
     this.id = id;
     this.request = request;
+    this.message = message;
   }
 
   /**
@@ -43,12 +46,23 @@ public final class GuardKey {
    * @param key null or blank where there is none; see {@link GuardBuilder#missingKey}
    */
   public static GuardKey of(String handler, Class<?> type, @Nullable String key) {
-    return new GuardKey(HandlerKey.of(handler), type.getSimpleName(), type, null, key, null);
+    return new GuardKey(HandlerKey.of(handler), type.getSimpleName(), type, null, key, null, null);
   }
 
   /** The same for a type with this logical name, the oldest if there are several. */
   public static GuardKey of(String handler, String type, @Nullable String key) {
-    return new GuardKey(HandlerKey.of(handler), type, null, null, key, null);
+    return new GuardKey(HandlerKey.of(handler), type, null, null, key, null, null);
+  }
+
+  /**
+   * The key that a message names itself, as {@link IdempotentMessage} or with {@link Idempotent}.
+   *
+   * @param message known by the simple name of its class, as in {@link #of(String, Class, String)}
+   */
+  public static GuardKey of(String handler, Object message) {
+    Class<?> type = message.getClass();
+    return new GuardKey(
+        HandlerKey.of(handler), type.getSimpleName(), type, null, null, null, message);
   }
 
   /**
@@ -64,12 +78,14 @@ public final class GuardKey {
         null,
         Objects.requireNonNull(source, "source"),
         id,
+        null,
         null);
   }
 
   /** What the handler was once called: what it has run under those names is not run again. */
   public GuardKey formerly(String... formerKeys) {
-    return new GuardKey(handler.formerly(formerKeys), type, payloadType, source, id, request);
+    return new GuardKey(
+        handler.formerly(formerKeys), type, payloadType, source, id, request, message);
   }
 
   /**
@@ -77,7 +93,7 @@ public final class GuardKey {
    * the key alone decides. Bytes, text, or whatever the codec can write; only its hash is kept.
    */
   public GuardKey request(@Nullable Object request) {
-    return new GuardKey(handler, type, payloadType, source, id, request);
+    return new GuardKey(handler, type, payloadType, source, id, request, message);
   }
 
   /** The handler, and its former names. */
@@ -105,6 +121,11 @@ public final class GuardKey {
     return id;
   }
 
+  /** What names its key itself; null where the key was given. */
+  public @Nullable Object message() {
+    return message;
+  }
+
   /** What was asked for; null where nothing is compared. */
   public @Nullable Object request() {
     return request;
@@ -117,7 +138,8 @@ public final class GuardKey {
         && type.equals(that.type)
         && Objects.equals(source, that.source)
         && Objects.equals(id, that.id)
-        && Objects.equals(request, that.request);
+        && Objects.equals(request, that.request)
+        && Objects.equals(message, that.message);
   }
 
   @Override
@@ -125,9 +147,10 @@ public final class GuardKey {
     return Objects.hash(handler, type, source, id);
   }
 
-  /** Without the request, which may be secret. */
+  /** Without request and message, which may be secret. */
   @Override
   public String toString() {
-    return "%s for %s '%s'".formatted(handler.key(), source == null ? type : source, id);
+    return "%s for %s '%s'"
+        .formatted(handler.key(), source == null ? type : source, message == null ? id : "…");
   }
 }

@@ -3,9 +3,12 @@ package dev.pigeonhole;
 import dev.pigeonhole.internal.registry.Backoff;
 import dev.pigeonhole.internal.registry.HandlerSpec;
 import dev.pigeonhole.internal.registry.Keep;
+import dev.pigeonhole.internal.registry.KeyReader;
+import dev.pigeonhole.internal.registry.SelectorKey;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Options of one handler, meant for static import. */
@@ -21,6 +24,7 @@ public final class HandlerOption {
     @Nullable Integer pausingAfter;
     Keep keep = Keep.AS_INBOX;
     boolean inline;
+    @Nullable KeyReader selector;
   }
 
   private final Consumer<Chosen> effect;
@@ -43,7 +47,8 @@ public final class HandlerOption {
         chosen.perSecond,
         chosen.pausingAfter,
         chosen.keep,
-        chosen.inline);
+        chosen.inline,
+        chosen.selector);
   }
 
   /** Its own retry policy instead of the inbox's. */
@@ -92,6 +97,26 @@ public final class HandlerOption {
   /** How long the content of its messages is kept once it has them, instead of the inbox's time. */
   public static HandlerOption keepingPayload(Duration time) {
     return new HandlerOption(chosen -> chosen.keep = chosen.keep.payload(time));
+  }
+
+  /**
+   * Its own business key, which wins over that of the type. A stored message has one identity for
+   * all its handlers, so it is only for types with a single one; with others beside it, an inbox
+   * refuses to start with {@code PH-CFG-16}.
+   *
+   * @param type the class of the messages
+   */
+  public static <T> HandlerOption keyedBy(
+      Class<T> type, Function<? super T, @Nullable String> selector) {
+    Objects.requireNonNull(selector, "selector");
+    KeyReader reader = new SelectorKey(type, payload -> selector.apply(type.cast(payload)));
+    return new HandlerOption(chosen -> chosen.selector = reader);
+  }
+
+  /** The same for a key that is found without decoding the message. */
+  public static HandlerOption keyedBy(KeySelector selector) {
+    Objects.requireNonNull(selector, "selector");
+    return new HandlerOption(chosen -> chosen.selector = selector.reader());
   }
 
   /**

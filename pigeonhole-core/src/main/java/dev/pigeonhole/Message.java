@@ -54,9 +54,9 @@ public final class Message {
 
   /**
    * A message that is already bytes, as a transport receives it. They are stored as they are.
-   * Accepting decodes them only where the type has {@link TypeBuilder#keyedBy} or {@link
-   * TypeBuilder#orderedBy}, and rejects what cannot be decoded then; otherwise the first to decode
-   * is an attempt. A missing body (null) and an empty one stay apart.
+   * Accepting decodes them only where the type takes a business key or an ordering key from the
+   * payload, and rejects what cannot be decoded then; otherwise the first to decode is an attempt.
+   * A missing body (null) and an empty one stay apart.
    *
    * @param type the logical type name
    */

@@ -1,8 +1,8 @@
 package dev.pigeonhole;
 
 /**
- * What happens to a message for which the selector of {@link TypeBuilder#keyedBy} answers null or a
- * blank text, or which has no body to select from.
+ * What happens to a message without the business key of its type: the selector, the property or the
+ * header answers null or a blank text, or there is no body to look into.
  */
 public enum OnMissingKey {
   /** The caller gets {@link Acceptance.Rejected} with {@code PH-ID-07}. The default. */
@@ -13,5 +13,10 @@ public enum OnMissingKey {
    */
   USE_ID,
   /** It gets a random id. A repeat of it is a new message: every copy is handled. */
-  ACCEPT_EVERY_COPY
+  ACCEPT_EVERY_COPY,
+  /**
+   * Its key is a hash of its content type and content, byte for byte. The same content twice is a
+   * repeat, also where the producer meant two messages.
+   */
+  HASH_CONTENT
 }

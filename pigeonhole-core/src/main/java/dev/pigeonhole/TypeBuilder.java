@@ -4,6 +4,9 @@ import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.internal.registry.BatchSpec;
 import dev.pigeonhole.internal.registry.HandlerSpec;
 import dev.pigeonhole.internal.registry.Keep;
+import dev.pigeonhole.internal.registry.KeyReader;
+import dev.pigeonhole.internal.registry.KeyStrategy;
+import dev.pigeonhole.internal.registry.SelectorKey;
 import dev.pigeonhole.internal.registry.TypeSpec;
 import dev.pigeonhole.internal.registry.Upcast;
 import java.time.Duration;
@@ -20,7 +23,7 @@ public final class TypeBuilder<T> {
   private final List<HandlerSpec> handlers = new ArrayList<>();
   private String name;
   private List<String> formerNames = List.of();
-  private @Nullable Function<Object, @Nullable String> businessKey;
+  private final List<KeyReader> selectors = new ArrayList<>();
   private @Nullable OnMissingKey onMissingKey;
   private @Nullable Function<Object, @Nullable String> orderingKey;
   private @Nullable PayloadCodec codec;
@@ -51,15 +54,29 @@ public final class TypeBuilder<T> {
    *
    * <p>Called by the threads that accept, several at once. A message for which it throws is
    * rejected with {@code PH-ID-07}; one for which it answers null goes by {@link #missingKey}.
+   *
+   * <p>It wins over what the class says of itself with {@link IdempotentMessage} or {@link
+   * Idempotent}, and {@link HandlerOption#keyedBy} wins over it. May be given once.
    */
   public TypeBuilder<T> keyedBy(Function<? super T, @Nullable String> selector) {
-    this.businessKey = payload -> selector.apply(type.cast(payload));
+    Objects.requireNonNull(selector, "selector");
+    selectors.add(new SelectorKey(type, payload -> selector.apply(type.cast(payload))));
+    return this;
+  }
+
+  /**
+   * The same for a key that is found without decoding the message: in a header, or at a place of
+   * the content.
+   */
+  public TypeBuilder<T> keyedBy(KeySelector selector) {
+    Objects.requireNonNull(selector, "selector");
+    selectors.add(selector.reader());
     return this;
   }
 
   /**
    * What happens to messages without a business key. Default {@link OnMissingKey#REJECT}; only for
-   * types with {@link #keyedBy}.
+   * types that have one, by {@link #keyedBy} or by their class.
    */
   public TypeBuilder<T> missingKey(OnMissingKey policy) {
     this.onMissingKey = policy;
@@ -179,7 +196,8 @@ public final class TypeBuilder<T> {
         type,
         name,
         formerNames,
-        businessKey,
+        KeyStrategy.of(
+            type, handlers.size() == 1 ? handlers.get(0).selector() : null, List.copyOf(selectors)),
         onMissingKey,
         orderingKey,
         codec,

@@ -3,6 +3,7 @@ package dev.pigeonhole;
 import dev.pigeonhole.internal.registry.ChannelSpec;
 import dev.pigeonhole.internal.registry.HandlerSpec;
 import dev.pigeonhole.internal.registry.Keep;
+import dev.pigeonhole.internal.registry.KeyStrategy;
 import dev.pigeonhole.internal.registry.TypeSpec;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -46,7 +47,16 @@ public final class Specs {
   /** A type of which nothing is said but its handlers. */
   public static TypeSpec type(Class<?> type, String name, HandlerSpec... handlers) {
     return new TypeSpec(
-        type, name, List.of(), null, null, null, null, List.of(), Keep.AS_INBOX, List.of(handlers));
+        type,
+        name,
+        List.of(),
+        KeyStrategy.of(type),
+        null,
+        null,
+        null,
+        List.of(),
+        Keep.AS_INBOX,
+        List.of(handlers));
   }
 
   public static HandlerSpec plain(

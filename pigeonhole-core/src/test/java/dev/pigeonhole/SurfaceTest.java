@@ -39,6 +39,7 @@ class SurfaceTest {
             "unordered",
             "perSecond",
             "inline",
+            "keyedBy",
             "pausingAfter",
             "keepingReceipts",
             "keepingPayload");

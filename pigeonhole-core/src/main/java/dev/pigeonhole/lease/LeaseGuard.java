@@ -132,7 +132,7 @@ public final class LeaseGuard {
    */
   private <R, X extends Exception> Guarded<R> guard(
       GuardKey key, @Nullable Class<R> type, LeaseBody<R, X> body) throws X {
-    String name = StoredNames.of(key);
+    String name = StoredNames.of(key, options.payloads());
     byte[] request = hash(key);
     String token = UUID.randomUUID().toString();
     long began = System.nanoTime();

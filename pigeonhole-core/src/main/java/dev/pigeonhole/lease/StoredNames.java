@@ -6,7 +6,9 @@ import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.MissingKeyException;
 import dev.pigeonhole.internal.dispatch.Intake;
+import dev.pigeonhole.internal.guard.NamedKeys;
 import dev.pigeonhole.internal.registry.Names;
+import dev.pigeonhole.internal.registry.Payloads;
 import dev.pigeonhole.internal.registry.TypeSpec;
 
 /** The one text that a store knows a key by: readable, and another one for every other key. */
@@ -14,7 +16,7 @@ final class StoredNames {
   private StoredNames() {}
 
   /** As {@code charge-card/key of ChargeCard/r-17}; checked before anything runs. */
-  static String of(GuardKey key) {
+  static String of(GuardKey key, Payloads payloads) {
     String handler = key.handler().key();
     if (!Names.valid(handler)) {
       throw new InboxException(
@@ -28,8 +30,8 @@ final class StoredNames {
                   + " Go on using the name that it had first.")
               .formatted(handler));
     }
-    String id = key.id();
-    if (id == null || id.isBlank()) {
+    String id = NamedKeys.of(key, payloads);
+    if (id == null) {
       throw new MissingKeyException(
           ("There is no key for '%s' of %s, so a repeat could not be told from something new. Give"
                   + " one.")

@@ -2,7 +2,7 @@ package dev.pigeonhole.jackson;
 
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
-import dev.pigeonhole.codec.PayloadCodec;
+import dev.pigeonhole.codec.StructuredCodec;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * the class path, otherwise {@link Jackson2Codec#create()}. Found by {@link
  * java.util.ServiceLoader}; applications name one of the two instead.
  */
-public final class DefaultJsonCodec implements PayloadCodec {
-  private final PayloadCodec codec;
+public final class DefaultJsonCodec implements StructuredCodec {
+  private final StructuredCodec codec;
 
   /**
    * Chooses.
@@ -23,7 +23,7 @@ public final class DefaultJsonCodec implements PayloadCodec {
     codec = chosen();
   }
 
-  private static PayloadCodec chosen() {
+  private static StructuredCodec chosen() {
     try {
       if (ClassPath.has("tools.jackson.databind.json.JsonMapper")) {
         return Jackson3.codec();
@@ -60,6 +60,16 @@ public final class DefaultJsonCodec implements PayloadCodec {
     return codec.decode(content, contentType, type);
   }
 
+  @Override
+  public @Nullable Object tree(byte[] content, String contentType) {
+    return codec.tree(content, contentType);
+  }
+
+  @Override
+  public boolean mayHave(Class<?> type, String path) {
+    return codec.mayHave(type, path);
+  }
+
   /** Names the codec in use. */
   @Override
   public String toString() {
@@ -68,14 +78,14 @@ public final class DefaultJsonCodec implements PayloadCodec {
 
   /** Linked only where Jackson 3 is present. */
   private static final class Jackson3 {
-    static PayloadCodec codec() {
+    static StructuredCodec codec() {
       return JacksonCodec.create();
     }
   }
 
   /** Linked only where Jackson 2 is present. */
   private static final class Jackson2 {
-    static PayloadCodec codec() {
+    static StructuredCodec codec() {
       return Jackson2Codec.create();
     }
   }

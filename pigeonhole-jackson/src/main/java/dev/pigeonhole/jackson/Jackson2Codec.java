@@ -35,7 +35,7 @@ import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.codec.CodecException;
-import dev.pigeonhole.codec.PayloadCodec;
+import dev.pigeonhole.codec.StructuredCodec;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -52,7 +52,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Errors name the line, the column and the properties on the way, never a value.
  */
-public final class Jackson2Codec implements PayloadCodec {
+public final class Jackson2Codec implements StructuredCodec {
   private final ObjectMapper mapper;
   private final int maxLength;
 
@@ -168,6 +168,38 @@ public final class Jackson2Codec implements PayloadCodec {
     } catch (IOException | RuntimeException e) {
       throw complaint(type, e, place(e, parser.currentLocation()));
     }
+  }
+
+  /**
+   * Numbers keep every digit, and arrays are lists, whatever the mapper makes of them elsewhere.
+   */
+  @Override
+  public @Nullable Object tree(byte[] content, String contentType) {
+    String text = JsonText.of(content, contentType, maxLength);
+    try (JsonParser parser = mapper.createParser(text)) {
+      return tree(parser);
+    } catch (IOException e) {
+      throw complaint(Object.class, e, place(e, null));
+    }
+  }
+
+  private @Nullable Object tree(JsonParser parser) {
+    try {
+      return mapper
+          .readerFor(Object.class)
+          .with(
+              DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS,
+              DeserializationFeature.USE_BIG_INTEGER_FOR_INTS)
+          .without(DeserializationFeature.USE_JAVA_ARRAY_FOR_JSON_ARRAY)
+          .readValue(parser);
+    } catch (IOException | RuntimeException e) {
+      throw complaint(Object.class, e, place(e, parser.currentLocation()));
+    }
+  }
+
+  @Override
+  public boolean mayHave(Class<?> type, String path) {
+    return Jackson2Fields.mayHave(mapper, type, path);
   }
 
   private static CodecException complaint(Class<?> type, Exception e, Place place) {

@@ -2,7 +2,7 @@ package dev.pigeonhole.jackson;
 
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.codec.CodecException;
-import dev.pigeonhole.codec.PayloadCodec;
+import dev.pigeonhole.codec.StructuredCodec;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
@@ -48,7 +48,7 @@ import tools.jackson.databind.module.SimpleModule;
  *
  * <p>Errors name the line, the column and the properties on the way, never a value.
  */
-public final class JacksonCodec implements PayloadCodec {
+public final class JacksonCodec implements StructuredCodec {
   private final JsonMapper mapper;
   private final int maxLength;
 
@@ -155,6 +155,36 @@ public final class JacksonCodec implements PayloadCodec {
     } catch (RuntimeException e) {
       throw complaint(type, e, place(e, parser.currentLocation()));
     }
+  }
+
+  /**
+   * Numbers keep every digit, and arrays are lists, whatever the mapper makes of them elsewhere.
+   */
+  @Override
+  public @Nullable Object tree(byte[] content, String contentType) {
+    String text = JsonText.of(content, contentType, maxLength);
+    try (JsonParser parser = mapper.createParser(text)) {
+      return tree(parser);
+    }
+  }
+
+  private @Nullable Object tree(JsonParser parser) {
+    try {
+      return mapper
+          .readerFor(Object.class)
+          .with(
+              DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS,
+              DeserializationFeature.USE_BIG_INTEGER_FOR_INTS)
+          .without(DeserializationFeature.USE_JAVA_ARRAY_FOR_JSON_ARRAY)
+          .readValue(parser);
+    } catch (RuntimeException e) {
+      throw complaint(Object.class, e, place(e, parser.currentLocation()));
+    }
+  }
+
+  @Override
+  public boolean mayHave(Class<?> type, String path) {
+    return JacksonFields.mayHave(mapper, type, path);
   }
 
   private static CodecException complaint(Class<?> type, RuntimeException e, Place place) {

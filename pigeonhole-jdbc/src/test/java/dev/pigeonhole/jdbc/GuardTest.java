@@ -11,6 +11,8 @@ import dev.pigeonhole.GuardBuilder;
 import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.GuardTransaction;
 import dev.pigeonhole.Guarded;
+import dev.pigeonhole.Idempotent;
+import dev.pigeonhole.IdempotentMessage;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.MissingKeyException;
 import dev.pigeonhole.OnMissingKey;
@@ -248,6 +250,53 @@ class GuardTest {
     assertThat(rig.guard.run(GuardRig.key(null), tx -> 1)).isEqualTo(new Guarded.Ran<>(1));
     assertThat(rig.guard.run(GuardRig.key(null), tx -> 2)).isEqualTo(new Guarded.Ran<>(2));
     assertThat(rig.counts.of(InboxEvent.GuardUnguarded.class, GuardRig.HANDLER)).isEqualTo(2);
+  }
+
+  record ByItself(String reference, int cents) implements IdempotentMessage {
+    @Override
+    public String idempotencyKey() {
+      return reference;
+    }
+  }
+
+  @Idempotent(key = "reference")
+  record ByProperty(@Nullable String reference, int cents) {}
+
+  @Idempotent(key = "no-such-thing")
+  record ByMistake(String reference) {}
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void b19_b20_t3_aMessageNamesItsKeyItself(TestDatabase database) {
+    open(database);
+    for (Object[] pair :
+        new Object[][] {
+          {new ByItself("r-1", 1), new ByItself("r-1", 2)},
+          {new ByProperty("r-1", 1), new ByProperty("r-1", 2)}
+        }) {
+      assertThat(rig.guard.run(GuardKey.of("h", pair[0]), tx -> 1)).isInstanceOf(Guarded.Ran.class);
+      assertThat(rig.guard.run(GuardKey.of("h", pair[1]), tx -> 2))
+          .isInstanceOf(Guarded.Repeat.class);
+    }
+    assertThatExceptionOfType(MissingKeyException.class)
+        .isThrownBy(() -> rig.guard.run(GuardKey.of("h", new ByProperty(null, 1)), tx -> 1));
+    assertThatExceptionOfType(ConfigurationException.class)
+        .isThrownBy(() -> rig.guard.run(GuardKey.of("h", new ByMistake("r-1")), tx -> 1));
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void withoutAKeyTheContentCanBeOne(TestDatabase database) {
+    open(database, options -> options.missingKey(OnMissingKey.HASH_CONTENT));
+
+    assertThat(rig.guard.run(GuardRig.key(null).request("a"), tx -> 1))
+        .isInstanceOf(Guarded.Ran.class);
+    assertThat(rig.guard.run(GuardRig.key(null).request("b"), tx -> 2))
+        .isInstanceOf(Guarded.Ran.class);
+    assertThat(rig.guard.run(GuardRig.key(null).request("a"), tx -> 3))
+        .isInstanceOf(Guarded.Repeat.class);
+    assertThatExceptionOfType(MissingKeyException.class)
+        .isThrownBy(() -> rig.guard.run(GuardRig.key(null), tx -> 4));
   }
 
   @ParameterizedTest

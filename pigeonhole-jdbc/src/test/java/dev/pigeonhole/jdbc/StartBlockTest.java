@@ -8,14 +8,17 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.HandlerKey;
+import dev.pigeonhole.Idempotent;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxBuilder;
+import dev.pigeonhole.KeySelector;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.OnMissingId;
 import dev.pigeonhole.OnMissingKey;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.Unhandled;
+import dev.pigeonhole.codec.StructuredCodec;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.H2Database;
 import dev.pigeonhole.support.TestDatabase;
@@ -192,6 +195,11 @@ class StartBlockTest {
               .keyedBy(text -> text)
               .missingKey(OnMissingKey.ACCEPT_EVERY_COPY)
               .handle("mail", text -> {})
+              .on(byte[].class)
+              .named("scan")
+              .keyedBy(KeySelector.header("number"))
+              .missingKey(OnMissingKey.HASH_CONTENT)
+              .handle("file", bytes -> {})
               .build();
       inbox(database.pool(12), orders).build().start().close();
 
@@ -201,7 +209,53 @@ class StartBlockTest {
               "    channel orders: onMissingId(HASH_CONTENT): equal content without an id is handled"
                   + " once",
               "    channel orders: type order.placed, missingKey(ACCEPT_EVERY_COPY): every copy"
-                  + " without a key is handled");
+                  + " without a key is handled",
+              "    channel orders: type scan, missingKey(HASH_CONTENT): equal content without a key"
+                  + " is handled once");
+    }
+  }
+
+  @Idempotent
+  record Import(String batch) {}
+
+  private static final class NoCodec implements StructuredCodec {
+    @Override
+    public String contentType() {
+      return "text/plain";
+    }
+
+    @Override
+    public byte[] encode(Object payload) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public <T> T decode(byte[] content, String contentType, Class<T> type) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Object tree(byte[] content, String contentType) {
+      throw new UnsupportedOperationException();
+    }
+  }
+
+  @Test
+  void aTypeThatGoesByItsContentIsCalledUnsafe() {
+    try (TestDatabase database = H2Database.memory()) {
+      Schema.migrate(database.dataSource());
+      Channel imports =
+          Channel.named("imports")
+              .on(Import.class)
+              .codec(new NoCodec())
+              .handle("import", it -> {})
+              .build();
+      inbox(database.pool(12), imports).build().start().close();
+
+      assertThat(block())
+          .contains(
+              "    channel imports: type Import, @Idempotent without a key: equal content is"
+                  + " handled once");
     }
   }
 

@@ -2,13 +2,14 @@ package dev.pigeonhole.testkit;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.codec.CodecException;
-import dev.pigeonhole.codec.PayloadCodec;
+import dev.pigeonhole.codec.StructuredCodec;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Records of texts as lines: enough of a codec for tests that need a type of their own. */
-final class RecordCodec implements PayloadCodec {
+final class RecordCodec implements StructuredCodec {
 
   @Override
   public String contentType() {
@@ -43,5 +44,11 @@ final class RecordCodec implements PayloadCodec {
     } catch (ReflectiveOperationException | IllegalArgumentException e) {
       throw new CodecException(ErrorCode.PAYLOAD_UNDECODABLE, "not such a record", e);
     }
+  }
+
+  /** A list: the names of its texts are lost. */
+  @Override
+  public List<String> tree(byte[] content, String contentType) {
+    return new String(content, StandardCharsets.UTF_8).lines().toList();
   }
 }

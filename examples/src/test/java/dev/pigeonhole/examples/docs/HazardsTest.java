@@ -33,7 +33,7 @@ class HazardsTest {
 
   static {
     NUMBERS.put("DUR", "1-6,9,11,13-15");
-    NUMBERS.put("ID", "1-8,12-15,18,20");
+    NUMBERS.put("ID", "1-9,12-15,17,18,20");
     NUMBERS.put("CLM", "1,2,4-27");
     NUMBERS.put("PG", "1-19,21,22");
     NUMBERS.put("MY", "1-10,12-16");

@@ -15,6 +15,7 @@ import dev.pigeonhole.internal.registry.HandlerSpec;
 import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.internal.registry.Payloads;
 import dev.pigeonhole.internal.registry.Registry;
+import dev.pigeonhole.internal.registry.Rules;
 import dev.pigeonhole.internal.registry.TypeSpec;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.Delivery;
@@ -74,6 +75,7 @@ public final class DirectChannels {
                         + " codec to copy it. Make it a record of unchangeable parts. Or: %s")
                     .formatted(channel.name(), type.type().getName(), payloads.lacking())));
       }
+      problems.addAll(Rules.keyProblems(channel, type, payloads));
     }
   }
 

@@ -26,7 +26,6 @@ import java.time.temporal.ChronoUnit;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.UUID;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -102,15 +101,16 @@ public final class Intake {
     checkType(typeName);
     checkSize(encoded);
     byte[] contentHash = Hashes.content(encoded.contentType(), encoded.content());
+    Selectable selectable = type == null ? null : new Selectable(payloads, type, message, encoded);
     Identity identity =
-        type != null && type.businessKey() != null
-            ? byKey(channel, type, type.businessKey(), message, typeName, encoded, contentHash)
+        type != null && selectable != null && type.key().isPresent()
+            ? byKey(channel, type, message, typeName, selectable, contentHash)
             : byId(channel, message, typeName, contentHash, false);
     String source = identity.source();
     String checkedId = checkId(identity.id());
     checkSource(source);
     checkTransport(message.transport());
-    String orderingKey = orderingKey(type, message, encoded);
+    String orderingKey = orderingKey(type, message, selectable);
     if (type == null) {
       lookalikes.look(channel, typeName);
     }
@@ -180,12 +180,11 @@ public final class Intake {
   private Identity byKey(
       ChannelSpec channel,
       TypeSpec type,
-      Function<Object, @Nullable String> selector,
       Message message,
       String typeName,
-      Payloads.Encoded encoded,
+      Selectable selectable,
       byte[] contentHash) {
-    String key = selected(type, selector, message, encoded);
+    String key = type.key().key(selectable);
     if (key != null) {
       return new Identity(type.keySource(), key, true, false, false);
     }
@@ -196,11 +195,15 @@ public final class Intake {
     if (policy == OnMissingKey.ACCEPT_EVERY_COPY) {
       return new Identity(type.keySource(), "random-" + UUID.randomUUID(), true, false, true);
     }
+    if (policy == OnMissingKey.HASH_CONTENT) {
+      String made = "content-" + HexFormat.of().formatHex(contentHash);
+      return new Identity(type.keySource(), made, true, false, true);
+    }
     throw reject(
         ErrorCode.KEY_SELECTOR_FAILED,
-        ("The key selector of %s answered nothing, or there is no body: the message has no business"
-                + " key. Send one, or let such messages in with .missingKey(…).")
-            .formatted(type.name()));
+        ("The message has no business key: what %s takes it from is not there, or blank. Send it, or"
+                + " let such messages in with .missingKey(…).")
+            .formatted(Names.shown(type.name())));
   }
 
   /** The same content under another type is another message. */
@@ -271,41 +274,12 @@ public final class Intake {
     }
   }
 
-  /** The business key; null where there is none. */
-  private @Nullable String selected(
-      TypeSpec type,
-      Function<Object, @Nullable String> selector,
-      Message message,
-      Payloads.Encoded encoded) {
-    String selected;
-    try {
-      Object payload = object(type, message, encoded);
-      selected = payload == null ? null : selector.apply(payload);
-    } catch (InboxException e) {
-      throw e;
-    } catch (RuntimeException e) {
-      throw new InboxException(
-          ErrorCode.KEY_SELECTOR_FAILED,
-          "The key selector of %s threw %s. Make it answer for every message of the type."
-              .formatted(type.name(), e.getClass().getName()),
-          e);
-    }
-    return selected == null || selected.codePoints().allMatch(Intake::isBlank) ? null : selected;
-  }
-
-  /** What selectors look at; null without a body. */
-  private @Nullable Object object(TypeSpec type, Message message, Payloads.Encoded encoded) {
-    return message.type().isPresent()
-        ? payloads.decode(encoded.content(), encoded.contentType(), type, message.type().get())
-        : message.payload();
-  }
-
   private @Nullable String orderingKey(
-      @Nullable TypeSpec type, Message message, Payloads.Encoded encoded) {
+      @Nullable TypeSpec type, Message message, @Nullable Selectable selectable) {
     String key = message.orderingKey().orElse(null);
-    if (key == null && type != null && type.orderingKey() != null) {
+    if (key == null && type != null && selectable != null && type.orderingKey() != null) {
       try {
-        Object payload = object(type, message, encoded);
+        Object payload = selectable.payload();
         if (payload == null) {
           throw reject(
               ErrorCode.KEY_SELECTOR_FAILED,
@@ -344,16 +318,16 @@ public final class Intake {
           "The message has no id, so a repeat could not be told from a new message. Set one, or"
               + " select a business key with .keyedBy(…).");
     }
-    if (id.codePoints().allMatch(Intake::isBlank)) {
+    if (Names.isBlank(id)) {
       throw reject(ErrorCode.ID_BLANK, "The message id is blank. Set a real one.");
     }
     if (points(id) > LONGEST_ID) {
       throw reject(
           ErrorCode.ID_TOO_LONG,
-          "The message id '%s' has %d characters, the limit is %d. Send a shorter one or its hash."
+          "The id or key '%s' has %d characters, the limit is %d. Send a shorter one or its hash."
               .formatted(Names.shown(id), points(id), LONGEST_ID));
     }
-    checkCharacters("message id", id, ErrorCode.ID_CONTROL_CHARACTER);
+    checkCharacters("id or key", id, ErrorCode.ID_CONTROL_CHARACTER);
     return id;
   }
 
@@ -465,10 +439,6 @@ public final class Intake {
     return priority == Priority.NORMAL || orderingKey != null || notBefore != null
         ? 0
         : Priority.place(priority, clock.instant());
-  }
-
-  private static boolean isBlank(int point) {
-    return Character.isWhitespace(point) || Character.isSpaceChar(point);
   }
 
   private static int points(String value) {

@@ -32,6 +32,7 @@ import dev.pigeonhole.store.StoreSettings;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -296,8 +297,8 @@ public final class DefaultGuard implements Guard {
   private NewMessage message(GuardKey key) {
     byte[] hash = contentHash(key);
     String source = key.source();
-    String id = key.id();
-    if (id == null || id.isBlank()) {
+    String id = NamedKeys.of(key, payloads);
+    if (id == null) {
       id = missing(key);
     }
     Intake.checkId(id);
@@ -339,6 +340,12 @@ public final class DefaultGuard implements Guard {
     if (settings.missingKey() == OnMissingKey.ACCEPT_EVERY_COPY) {
       events.tell(new InboxEvent.GuardUnguarded(settings.name(), handler, key.type()));
       return "random-" + UUID.randomUUID();
+    }
+    Object content = key.request() == null ? key.message() : key.request();
+    if (settings.missingKey() == OnMissingKey.HASH_CONTENT && content != null) {
+      Payloads.Encoded encoded = payloads.encode(content);
+      byte[] hash = Hashes.content(encoded.contentType(), encoded.content());
+      return "content-" + HexFormat.of().formatHex(hash);
     }
     events.tell(new InboxEvent.GuardKeyMissing(settings.name(), handler, key.type()));
     throw new MissingKeyException(

@@ -162,6 +162,7 @@ public final class DefaultInbox implements Inbox {
                 "There is no codec for %s of channel '%s'. %s"
                     .formatted(type.type().getName(), channel.name(), payloads.lacking())));
       }
+      problems.addAll(Rules.keyProblems(channel, type, payloads));
     }
   }
 

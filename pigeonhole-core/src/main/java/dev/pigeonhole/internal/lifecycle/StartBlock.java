@@ -239,11 +239,14 @@ final class StartBlock {
       lines.add(where + "onMissingId(ACCEPT_EVERY_COPY): every copy without an id is handled");
     }
     for (TypeSpec type : channel.types()) {
+      String which = where + "type " + Names.shown(type.name()) + ", ";
+      if (type.key().isContent()) {
+        lines.add(which + "@Idempotent without a key: equal content is handled once");
+      }
       if (type.onMissingKey() == OnMissingKey.ACCEPT_EVERY_COPY) {
-        lines.add(
-            where
-                + "type %s, missingKey(ACCEPT_EVERY_COPY): every copy without a key is handled"
-                    .formatted(Names.shown(type.name())));
+        lines.add(which + "missingKey(ACCEPT_EVERY_COPY): every copy without a key is handled");
+      } else if (type.onMissingKey() == OnMissingKey.HASH_CONTENT) {
+        lines.add(which + "missingKey(HASH_CONTENT): equal content without a key is handled once");
       }
     }
   }

@@ -26,6 +26,7 @@ public record HandlerSpec(
    * @param pausingAfter failures in a row; null for never
    * @param keep its own times of retention
    * @param inline whether it runs where messages are handed in
+   * @param selector finds the business key of its messages; null for what the type says
    */
   public record Options(
       @Nullable Backoff retry,
@@ -36,11 +37,21 @@ public record HandlerSpec(
       @Nullable Double perSecond,
       @Nullable Integer pausingAfter,
       Keep keep,
-      boolean inline) {
+      boolean inline,
+      @Nullable KeyReader selector) {
 
     Options inlined() {
       return new Options(
-          retry, timeout, atMost, sharedCommits, unordered, perSecond, pausingAfter, keep, true);
+          retry,
+          timeout,
+          atMost,
+          sharedCommits,
+          unordered,
+          perSecond,
+          pausingAfter,
+          keep,
+          true,
+          selector);
     }
   }
 
@@ -85,6 +96,10 @@ public record HandlerSpec(
 
   public Keep keep() {
     return options.keep();
+  }
+
+  public @Nullable KeyReader selector() {
+    return options.selector();
   }
 
   public @Nullable Integer pausingAfter() {

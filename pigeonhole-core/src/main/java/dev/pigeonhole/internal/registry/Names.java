@@ -22,6 +22,13 @@ public final class Names {
         && badCharacter(value) < 0;
   }
 
+  /** Whether there is nothing to see in it, spaces of every kind included. */
+  public static boolean isBlank(String value) {
+    return value
+        .codePoints()
+        .allMatch(point -> Character.isWhitespace(point) || Character.isSpaceChar(point));
+  }
+
   /** The position of the first control character or half character, or -1. */
   public static int badCharacter(String value) {
     for (int i = 0; i < value.length(); i++) {

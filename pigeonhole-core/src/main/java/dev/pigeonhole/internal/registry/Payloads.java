@@ -4,6 +4,7 @@ import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.codec.CodecException;
 import dev.pigeonhole.codec.PayloadCodec;
+import dev.pigeonhole.codec.StructuredCodec;
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -161,6 +162,37 @@ public final class Payloads {
       return content == null ? null : type.cast(text(content, contentType));
     }
     return required(with, type).decode(content, contentType, type);
+  }
+
+  /**
+   * The codec, if it can show content as fields.
+   *
+   * @param own the codec of a type; null for that of all
+   */
+  @Nullable StructuredCodec structured(@Nullable PayloadCodec own) {
+    return (own == null ? codec : own) instanceof StructuredCodec structured ? structured : null;
+  }
+
+  /** A payload as its codec writes it, in maps, lists and values. */
+  public @Nullable Object tree(Object payload, @Nullable PayloadCodec own) {
+    StructuredCodec chosen = requiredStructured(own);
+    return chosen.tree(chosen.encode(payload), chosen.contentType());
+  }
+
+  /** Content in maps, lists and values. */
+  public @Nullable Object tree(byte[] content, String contentType, @Nullable PayloadCodec own) {
+    refuseSerialized(contentType);
+    return requiredStructured(own).tree(content, contentType);
+  }
+
+  private StructuredCodec requiredStructured(@Nullable PayloadCodec own) {
+    StructuredCodec chosen = structured(own);
+    if (chosen == null) {
+      throw new ConfigurationException(
+          ErrorCode.BUSINESS_KEY_INVALID,
+          "There is no codec that can show content as fields, which a key needs. " + ADD_ONE);
+    }
+    return chosen;
   }
 
   /** Java serialization can run code while it is read; it is refused before anybody tries. */

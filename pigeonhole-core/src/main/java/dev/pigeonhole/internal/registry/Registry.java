@@ -30,7 +30,7 @@ public final class Registry {
     for (ChannelSpec channel : specs) {
       channels.put(channel.name(), channel);
       for (TypeSpec type : channel.types()) {
-        if (type.businessKey() != null) {
+        if (type.key().isPresent()) {
           keySources.add(type.keySource());
         }
         for (HandlerSpec spec : type.handlers()) {

@@ -58,7 +58,30 @@ public final class Rules {
       for (HandlerSpec handler : type.handlers()) {
         String where = where(inbox, channel, type);
         check(channel, handler, where, transactions);
+        selector(type, handler, where);
       }
+    }
+  }
+
+  /** What only the codec can tell of the business key of a type. */
+  public static List<Problem> keyProblems(ChannelSpec channel, TypeSpec type, Payloads payloads) {
+    return type.key().problems(payloads, type.codec()).stream()
+        .map(text -> new Problem(ErrorCode.BUSINESS_KEY_INVALID, inChannel(channel, text)))
+        .toList();
+  }
+
+  private static String inChannel(ChannelSpec channel, String problem) {
+    return "Channel '%s': %s".formatted(channel.name(), problem);
+  }
+
+  /** A message has one identity for all its handlers. */
+  private void selector(TypeSpec type, HandlerSpec handler, String where) {
+    if (handler.selector() != null && type.handlers().size() > 1) {
+      add(
+          ErrorCode.OPTION_NOT_APPLICABLE,
+          ("Handler '%s' of %s has keyedBy, and is one of %d: a message has one identity for all of"
+                  + " them. Select the key for the type, or give the handler a channel of its own.")
+              .formatted(handler.key().key(), where, type.handlers().size()));
     }
   }
 
@@ -89,7 +112,10 @@ public final class Rules {
 
   private void check(ChannelSpec channel, TypeSpec type) {
     keep("%s of channel '%s'".formatted(type.type().getName(), channel.name()), type.keep());
-    if (type.onMissingKey() != null && type.businessKey() == null) {
+    for (String problem : type.key().problems()) {
+      add(ErrorCode.BUSINESS_KEY_INVALID, inChannel(channel, problem));
+    }
+    if (type.onMissingKey() != null && !type.key().isPresent()) {
       add(
           ErrorCode.OPTION_NOT_APPLICABLE,
           "%s of channel '%s' has missingKey but no business key. Select one with .keyedBy(…), or"

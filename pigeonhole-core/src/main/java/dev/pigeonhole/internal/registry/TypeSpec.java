@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param name the logical name that new messages are stored under
  * @param formerNames names that stored messages may still carry
- * @param businessKey selects the identity; null for the message's own id
+ * @param key where its business key comes from, if it has one; otherwise the message's own id
+ *     counts
  * @param onMissingKey null where nothing was said: reject
  * @param orderingKey selects the ordering key; null for the message's own
  * @param codec null for the inbox's
@@ -23,7 +24,7 @@ public record TypeSpec(
     Class<?> type,
     String name,
     List<String> formerNames,
-    @Nullable Function<Object, @Nullable String> businessKey,
+    KeyStrategy key,
     @Nullable OnMissingKey onMissingKey,
     @Nullable Function<Object, @Nullable String> orderingKey,
     @Nullable PayloadCodec codec,

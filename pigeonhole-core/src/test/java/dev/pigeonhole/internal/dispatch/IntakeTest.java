@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.pigeonhole.Acceptance.Rejected;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.HandlerOption;
 import dev.pigeonhole.Headers;
+import dev.pigeonhole.Idempotent;
+import dev.pigeonhole.KeySelector;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.OnMissingKey;
@@ -14,6 +17,7 @@ import dev.pigeonhole.TypeBuilder;
 import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.internal.registry.ChannelSpec;
 import dev.pigeonhole.internal.registry.HeaderFormat;
+import dev.pigeonhole.internal.registry.LinesCodec;
 import dev.pigeonhole.internal.registry.Payloads;
 import dev.pigeonhole.internal.registry.Registry;
 import dev.pigeonhole.store.HandlerId;
@@ -308,7 +312,12 @@ class IntakeTest {
       NewMessage random = Objects.requireNonNull(any.message());
       assertThat(random.source()).isEqualTo("key of Order");
       assertThat(random.id()).startsWith("random-");
+      Intake.Checked hashed = check(payload -> key, OnMissingKey.HASH_CONTENT, null, message);
+      NewMessage content = Objects.requireNonNull(hashed.message());
+      assertThat(content.source()).isEqualTo("key of Order");
+      assertThat(content.id()).matches("content-[0-9a-f]{32}");
       assertThat(List.of(byId.keyMissing(), any.keyMissing())).containsExactly(true, true);
+      assertThat(List.of(hashed.keyMissing(), hashed.idMade())).containsExactly(true, false);
       assertThat(List.of(byId.idMade(), any.idMade())).containsExactly(false, false);
     }
 
@@ -344,6 +353,117 @@ class IntakeTest {
     void withoutKeyAndIdThereIsNothingToUse() {
       assertThat(rejected(check(payload -> null, OnMissingKey.USE_ID, null, order(null))).code())
           .isEqualTo(ErrorCode.ID_MISSING);
+    }
+  }
+
+  @Nested
+  class BusinessKeys {
+    @Idempotent(key = "reference")
+    record Charge(String reference) {}
+
+    /** Nothing of it is ever decoded. */
+    private final LinesCodec codec = new LinesCodec();
+
+    private Intake.Checked check(TypeBuilder<?> last, Message message) {
+      ChannelSpec channel = Specs.channel(last);
+      List<List<HandlerId>> ids =
+          channel.types().stream()
+              .flatMap(type -> type.handlers().stream())
+              .map(handler -> List.of(HANDLER))
+              .toList();
+      Intake intake =
+          new Intake(
+              new Registry(List.of(channel), ids),
+              Payloads.using(codec),
+              new Intake.Limits(64, 1_000, 200, 64 * 1024),
+              () -> NOW);
+      return intake.check(channel, message);
+    }
+
+    private NewMessage accepted(TypeBuilder<?> last, Message message) {
+      Intake.Checked checked = check(last, message);
+      assertThat(checked.rejected()).isNull();
+      return Objects.requireNonNull(checked.message());
+    }
+
+    private TypeBuilder<Charge> charges() {
+      return Channel.named("cards").on(Charge.class);
+    }
+
+    private static Message lines(String text) {
+      return Message.encoded("m", "Charge", text.getBytes(StandardCharsets.UTF_8), "text/x-lines");
+    }
+
+    @Test
+    void aClassCanSayWhatItsKeyIs() {
+      NewMessage charge = accepted(charges(), Message.of(null, new Charge("r-1")));
+
+      assertThat(List.of(charge.source(), charge.id())).containsExactly("key of Charge", "r-1");
+      assertThat(charge.onConflict()).isEqualTo(OnConflict.REPEAT);
+    }
+
+    @Test
+    void aKeyOfAClassIsHeldToTheRulesOfAnId() {
+      for (Map.Entry<String, ErrorCode> each :
+          Map.of(
+                  "x".repeat(201),
+                  ErrorCode.ID_TOO_LONG,
+                  "a\0",
+                  ErrorCode.ID_CONTROL_CHARACTER,
+                  "a\uD800",
+                  ErrorCode.ID_INVALID_UNICODE,
+                  " ",
+                  ErrorCode.KEY_SELECTOR_FAILED)
+              .entrySet()) {
+        assertThat(rejected(check(charges(), Message.of("m", new Charge(each.getKey())))).code())
+            .isEqualTo(each.getValue());
+      }
+    }
+
+    @Test
+    void aHeaderOrAPlaceOfTheContentIsFoundWithoutDecoding() {
+      assertThat(
+              accepted(
+                      charges().keyedBy(KeySelector.header("x-id")),
+                      lines("?").header("x-id", "h-1"))
+                  .id())
+          .isEqualTo("h-1");
+      TypeBuilder<Charge> pointed = charges().keyedBy(KeySelector.jsonPointer("/reference"));
+      assertThat(accepted(pointed, lines("reference=r-2\n")).id()).isEqualTo("r-2");
+      assertThat(accepted(pointed, Message.of(null, new Charge("r-3"))).id()).isEqualTo("r-3");
+      assertThat(rejected(check(pointed, lines("other=r-2\n"))).code())
+          .isEqualTo(ErrorCode.KEY_SELECTOR_FAILED);
+      assertThat(
+              rejected(check(pointed, Message.encoded("m", "Charge", null, "text/x-lines"))).code())
+          .isEqualTo(ErrorCode.KEY_SELECTOR_FAILED);
+    }
+
+    @Test
+    void theOnlyHandlerMayHaveASelectorOfItsOwn() {
+      TypeBuilder<Charge> type =
+          charges()
+              .keyedBy(charge -> "type")
+              .handle("h", charge -> {}, HandlerOption.keyedBy(Charge.class, it -> "handler"));
+
+      assertThat(accepted(type, Message.of(null, new Charge("r"))).id()).isEqualTo("handler");
+      assertThat(
+              accepted(
+                      charges()
+                          .handle("h", it -> {}, HandlerOption.keyedBy(KeySelector.header("x"))),
+                      Message.of(null, new Charge("r")).header("x", 7))
+                  .id())
+          .isEqualTo("7");
+    }
+
+    @Test
+    void withoutAKeyTheSameContentCanBeTheSameMessage() {
+      TypeBuilder<Charge> type = charges().missingKey(OnMissingKey.HASH_CONTENT);
+      TypeBuilder<Charge> keyless = type.named("charge.v2", "Charge").keyedBy(charge -> null);
+      NewMessage first = accepted(keyless, Message.of("a", new Charge("r")));
+
+      assertThat(accepted(keyless, Message.of("b", new Charge("r"))).id()).isEqualTo(first.id());
+      assertThat(accepted(keyless, Message.of("c", new Charge("s"))).id()).isNotEqualTo(first.id());
+      assertThat(first.source()).isEqualTo("key of Charge");
     }
   }
 

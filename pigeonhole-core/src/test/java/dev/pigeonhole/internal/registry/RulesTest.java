@@ -14,6 +14,7 @@ import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.HandlerOption;
+import dev.pigeonhole.Idempotent;
 import dev.pigeonhole.OnMissingKey;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.Specs;
@@ -90,6 +91,56 @@ class RulesTest {
 
     assertThat(only(ErrorCode.OPTION_NOT_APPLICABLE, channel("orders", keyless)))
         .contains("'orders'", Order.class.getName(), ".keyedBy(");
+  }
+
+  @Idempotent(key = "reference")
+  record Keyed(String reference) {}
+
+  @Idempotent(key = {"refrence", "cents"})
+  record Misspelt(String reference) {}
+
+  @Test
+  void aClassCanBringABusinessKey() {
+    TypeSpec keyed =
+        type(
+            Channel.named("orders")
+                .on(Keyed.class)
+                .missingKey(OnMissingKey.USE_ID)
+                .handle("h", order -> {}));
+
+    assertThat(problems(channel("orders", keyed))).isEmpty();
+  }
+
+  @Test
+  void everyWrongKeyOfAClassIsToldWithItsChannel() {
+    assertThat(problems(channel("orders", type(Misspelt.class, "misspelt"))))
+        .hasSize(2)
+        .allSatisfy(
+            problem -> {
+              assertThat(problem.code()).isEqualTo(ErrorCode.BUSINESS_KEY_INVALID);
+              assertThat(problem.text()).contains("'orders'", Misspelt.class.getName());
+            });
+  }
+
+  @Test
+  void aHandlerWithItsOwnKeyIsAlone() {
+    HandlerOption own = HandlerOption.keyedBy(Order.class, order -> "k");
+
+    assertThat(problems(channel("orders", with(own)))).isEmpty();
+    assertThat(only(ErrorCode.OPTION_NOT_APPLICABLE, channel("orders", with(own), handler("b"))))
+        .contains("'h'", "'orders'", "one of 2", "channel of its own");
+  }
+
+  @Test
+  void theSelectorOfAHandlerTakesItsMessages() {
+    TypeSpec type =
+        type(
+            Channel.named("orders")
+                .on(Order.class)
+                .handle("h", order -> {}, HandlerOption.keyedBy(Payment.class, it -> "k")));
+
+    assertThat(only(ErrorCode.BUSINESS_KEY_INVALID, channel("orders", type)))
+        .contains(Order.class.getName(), Payment.class.getName());
   }
 
   @ParameterizedTest
