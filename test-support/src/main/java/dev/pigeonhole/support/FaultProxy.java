@@ -61,8 +61,22 @@ public final class FaultProxy implements AutoCloseable {
   private FaultProxy(InetSocketAddress target, Supplier<RequestReader> protocol) {
     this.target = target;
     this.protocol = protocol;
-    this.port = Ports.free();
-    listen();
+    this.port = listenSomewhere();
+  }
+
+  /** Somebody else may take a free port before we do. */
+  private int listenSomewhere() {
+    for (int attempt = 1; ; attempt++) {
+      int candidate = Ports.free();
+      try {
+        listen(candidate);
+        return candidate;
+      } catch (UncheckedIOException e) {
+        if (attempt == 10) {
+          throw e;
+        }
+      }
+    }
   }
 
   /** A proxy that knows bytes only. */
@@ -104,7 +118,7 @@ public final class FaultProxy implements AutoCloseable {
     if (refuse) {
       stopListening();
     } else if (listener == null) {
-      listen();
+      listen(port);
     }
   }
 
@@ -207,7 +221,7 @@ public final class FaultProxy implements AutoCloseable {
     notifyAll();
   }
 
-  private synchronized void listen() {
+  private synchronized void listen(int port) {
     try {
       ServerSocket socket = new ServerSocket();
       socket.setReuseAddress(true);
