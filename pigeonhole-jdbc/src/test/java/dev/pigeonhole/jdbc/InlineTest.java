@@ -236,8 +236,11 @@ class InlineTest {
                 type.handleInTransaction(
                     "slow",
                     (text, tx) -> {
-                      GuardRig.write(tx.connection(), "slow");
-                      Thread.sleep(600);
+                      // Goes on until its connection is taken away, but not for ever.
+                      long end = System.nanoTime() + Duration.ofMinutes(1).toNanos();
+                      while (System.nanoTime() < end) {
+                        GuardRig.write(tx.connection(), "slow");
+                      }
                     },
                     inline(),
                     within(Duration.ofMillis(200))));

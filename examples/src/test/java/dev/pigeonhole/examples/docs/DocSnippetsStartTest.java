@@ -122,10 +122,10 @@ class DocSnippetsStartTest {
           inbox.accept("orders", Message.encoded(id, "OrderPlaced", body, "application/json"));
       if (answer instanceof Acceptance.Rejected rejected) {
         broker.deadLetter(rejected.reason()); // it would be rejected again
-      } else {
+      } else if (!(answer instanceof Acceptance.Unfinished)) {
         broker.acknowledge(); // accepted, known before, or kept as a conflict
       }
-      // A StoreException passes through: do neither, and let the broker send it again.
+      // Unfinished by an inline handler, or a StoreException: do neither, it has to come again.
       // end
     }
     assertThat(broker.told).hasSize(3).startsWith("acknowledge", "acknowledge");

@@ -2,6 +2,7 @@ package dev.pigeonhole.internal.guard;
 
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.dispatch.Events;
+import dev.pigeonhole.internal.prune.Retention;
 import dev.pigeonhole.store.Maintenance;
 import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.StoredMessage;
@@ -15,9 +16,6 @@ import java.util.List;
  */
 final class GuardRetention implements Pruning {
   private static final int STEP = 500;
-  private static final Duration OPERATIONS = Duration.ofDays(90);
-  private static final Duration SHORTEST_PAUSE = Duration.ofSeconds(1);
-  private static final Duration LONGEST_PAUSE = Duration.ofHours(1);
 
   private final Maintenance store;
   private final Events events;
@@ -45,11 +43,7 @@ final class GuardRetention implements Pruning {
 
   @Override
   public Duration betweenRounds() {
-    Duration pause = keep.dividedBy(20);
-    if (pause.compareTo(SHORTEST_PAUSE) < 0) {
-      return SHORTEST_PAUSE;
-    }
-    return pause.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : pause;
+    return Retention.betweenRounds(keep);
   }
 
   @Override
@@ -67,7 +61,7 @@ final class GuardRetention implements Pruning {
 
   @Override
   public Duration keepOperations() {
-    return OPERATIONS;
+    return Retention.OPERATIONS;
   }
 
   @Override

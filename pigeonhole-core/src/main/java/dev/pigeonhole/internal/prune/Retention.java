@@ -40,7 +40,7 @@ public final class Retention implements Pruning {
       @Nullable Duration receipts, @Nullable Duration payload, @Nullable Duration poisoned) {}
 
   /** Long enough for whoever repeats a change by its name, or asks what came of it. */
-  private static final Duration OPERATIONS = Duration.ofDays(90);
+  public static final Duration OPERATIONS = Duration.ofDays(90);
 
   private static final Duration SHORTEST_PAUSE = Duration.ofSeconds(1);
   private static final Duration LONGEST_PAUSE = Duration.ofHours(1);
@@ -85,7 +85,12 @@ public final class Retention implements Pruning {
   /** Often enough that little outlives its time, seldom enough that walking costs nothing. */
   @Override
   public Duration betweenRounds() {
-    Duration pause = youngest().dividedBy(20);
+    return betweenRounds(youngest());
+  }
+
+  /** The pause between two walks for what is kept so long. */
+  public static Duration betweenRounds(Duration kept) {
+    Duration pause = kept.dividedBy(20);
     if (pause.compareTo(SHORTEST_PAUSE) < 0) {
       return SHORTEST_PAUSE;
     }
