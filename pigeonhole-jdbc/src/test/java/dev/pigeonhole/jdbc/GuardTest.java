@@ -371,7 +371,8 @@ class GuardTest {
                       }
                       return null;
                     }))
-        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.GUARD_TIME_LIMIT));
+        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.GUARD_TIME_LIMIT))
+        .withCauseInstanceOf(SQLException.class);
 
     assertUntouched("k-1");
     assertThat(charge("k-1")).isInstanceOf(Guarded.Ran.class);

@@ -26,6 +26,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -230,6 +231,7 @@ class InlineTest {
   @MethodSource(ALL)
   void aHandlerThatTakesTooLongIsUnfinished(TestDatabase fresh) {
     open(fresh);
+    AtomicBoolean went = new AtomicBoolean();
     Inbox inbox =
         inbox(
             type ->
@@ -241,6 +243,7 @@ class InlineTest {
                       while (System.nanoTime() < end) {
                         GuardRig.write(tx.connection(), "slow");
                       }
+                      went.set(true);
                     },
                     inline(),
                     within(Duration.ofMillis(200))));
@@ -251,6 +254,7 @@ class InlineTest {
             unfinished ->
                 assertThat(unfinished.failures().get("slow").code())
                     .isEqualTo(ErrorCode.GUARD_TIME_LIMIT));
+    assertThat(went).as("went on after its time").isFalse();
     assertThat(effects("slow")).isZero();
   }
 

@@ -228,6 +228,9 @@ final class UnitConnection {
           "The transaction of this delivery has ended; its connection cannot be used any more,"
               + " nor handed to another thread.");
     }
+    if (aborted && !method.getName().equals("close") && !method.getName().equals("abort")) {
+      throw takenAway();
+    }
     boolean runs = wrapped instanceof Statement && method.getName().startsWith("execute");
     try {
       if (runs) {
@@ -244,6 +247,17 @@ final class UnitConnection {
         executing = null;
       }
     }
+  }
+
+  /** As servers say it when their connection is gone; H2 has none that could be cut. */
+  private SQLException takenAway() {
+    SQLException gone =
+        new SQLException(
+            "The time of this transaction is up; its connection was taken away.", "08003");
+    if (error == null) {
+      error = gone;
+    }
+    return gone;
   }
 
   /** What leads back to the connection leads back to the wrapper; the narrowest type first. */
