@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Test;
  * quarter as in the second.
  */
 class SoakTest {
-  private static final Duration LENGTH = Duration.ofSeconds(Size.of(120, 20 * 60));
+  private static final Duration LENGTH = Duration.ofSeconds(Size.of(72, 20 * 60));
   private static final Duration KEPT = Duration.ofSeconds(Size.of(5, 60));
   private static final int PER_SECOND = Size.of(200, 300);
   private static final int SAMPLES = 24;
