@@ -76,7 +76,7 @@ public final class GuardBuilder {
     return this;
   }
 
-  /** Forgets nothing: whoever wants it does so by other means, such as an inbox's retention. */
+  /** Forgets nothing, and neither does the retention of an inbox on the same tables. */
   public GuardBuilder keepReceiptsForEver() {
     draft.keepReceipts = null;
     return this;

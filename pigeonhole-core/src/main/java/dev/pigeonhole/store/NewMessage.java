@@ -51,6 +51,9 @@ public record NewMessage(
     List<HandlerId> handlers,
     long place) {
 
+  /** The transport, and the channel, of what only guards have seen. */
+  public static final String GUARD = "guard";
+
   /** The content hash of a message of which nobody has said what it contains. */
   public static byte[] unknownContent() {
     return new byte[16];

@@ -8,6 +8,14 @@ import java.util.Map;
 /** What may be forgotten. The store finds what is finished, and this judges it. */
 public interface Pruning {
 
+  /** Whose messages are walked over. */
+  enum Walk {
+    /** What an inbox has accepted. */
+    INBOX,
+    /** What only guards have seen. */
+    GUARDS
+  }
+
   /** What becomes of a message. */
   enum Fate {
     KEEP,
@@ -42,6 +50,12 @@ public interface Pruning {
    * @param more whether the next step may find something now; false while somebody else prunes
    */
   record Step(int deleted, int dropped, boolean more) {}
+
+  /**
+   * Each walk keeps a place and a time of its own, so that none waits for the turn of the other;
+   * but the store takes one step at a time, of whichever.
+   */
+  Walk walk();
 
   /** A message that was received later than this ago is not worth a look. */
   Duration youngest();

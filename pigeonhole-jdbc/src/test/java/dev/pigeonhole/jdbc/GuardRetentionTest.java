@@ -8,6 +8,7 @@ import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
+import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.TestDatabase;
 import java.time.Duration;
@@ -75,6 +76,37 @@ class GuardRetentionTest {
 
       Eventually.until("one is left", Duration.ofSeconds(30), () -> messages(database) == 1);
       assertThat(inbox.find("c", "m-1", "g")).isPresent();
+    }
+  }
+
+  /** The inbox is always the first to walk: it looks whenever a second is over. */
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void anInboxAndAGuardForgetEachByTheirOwnTimes(TestDatabase database) {
+    JdbcStore store = store(database);
+    Inbox inbox =
+        Inbox.on(store)
+            .channel(Channel.named("c").on(String.class).handle("g", text -> {}).build())
+            .keepReceipts(Duration.ofSeconds(2))
+            .build();
+    try (database;
+        Guard guard = Guard.on(store).keepReceipts(Duration.ofSeconds(20)).build();
+        RunningInbox running = inbox.start()) {
+      guard.run(KEY, tx -> 1);
+      inbox.accept("c", Message.of("m-1", "hello"));
+      Eventually.until("handled", Duration.ofSeconds(30), () -> count(database, "receipt") == 2);
+      passes(Duration.ofSeconds(10));
+
+      Eventually.until("the inbox forgets", Duration.ofSeconds(30), () -> messages(database) == 1);
+      assertThat(guard.run(KEY, tx -> 2)).isInstanceOf(Guarded.Repeat.class);
+
+      Eventually.until(
+          "the guard forgets",
+          Duration.ofSeconds(60),
+          () -> {
+            passes(Duration.ofSeconds(1));
+            return messages(database) == 0;
+          });
     }
   }
 

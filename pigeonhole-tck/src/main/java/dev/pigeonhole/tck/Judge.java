@@ -22,6 +22,11 @@ public class Judge implements Pruning {
   }
 
   @Override
+  public Walk walk() {
+    return Walk.INBOX;
+  }
+
+  @Override
   public Duration youngest() {
     return Duration.ZERO;
   }

@@ -50,9 +50,6 @@ import org.slf4j.LoggerFactory;
 public final class DefaultGuard implements Guard {
   private static final Logger LOG = LoggerFactory.getLogger(DefaultGuard.class);
 
-  /** What stands as channel and transport of messages that only a guard has seen. */
-  static final String TRANSPORT = "guard";
-
   private static final Duration BETWEEN_STEPS = Duration.ofMillis(10);
 
   private final InboxStore store;
@@ -310,8 +307,8 @@ public final class DefaultGuard implements Guard {
         source,
         id,
         key.type(),
-        TRANSPORT,
-        TRANSPORT,
+        NewMessage.GUARD,
+        NewMessage.GUARD,
         Hashes.lane(Hashes.identity(source, id), settings.lanes()),
         null,
         null,

@@ -4,6 +4,7 @@ import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.dispatch.Events;
 import dev.pigeonhole.internal.prune.Retention;
 import dev.pigeonhole.store.Maintenance;
+import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.StoredMessage;
 import java.time.Duration;
@@ -37,6 +38,11 @@ final class GuardRetention implements Pruning {
   }
 
   @Override
+  public Walk walk() {
+    return Walk.GUARDS;
+  }
+
+  @Override
   public Duration youngest() {
     return keep;
   }
@@ -49,7 +55,7 @@ final class GuardRetention implements Pruning {
   @Override
   public Fate judge(Finished message) {
     boolean old =
-        message.transport().equals(DefaultGuard.TRANSPORT)
+        message.transport().equals(NewMessage.GUARD)
             && message.poisoned().isEmpty()
             && message.completed().values().stream().allMatch(at -> isOld(at, message.now()));
     return old ? Fate.DELETE : Fate.KEEP;

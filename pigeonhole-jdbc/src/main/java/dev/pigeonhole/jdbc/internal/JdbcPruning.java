@@ -26,7 +26,10 @@ final class JdbcPruning {
 
   // The row of the inbox is held for the step: whoever prunes at the same time passes by.
   private static final String BEGIN =
-      "SELECT pruned_to, pruned_at, {now} FROM {inbox} WHERE id = 1 FOR UPDATE SKIP LOCKED";
+      """
+      SELECT pruned_to, pruned_at, guarded_to, guarded_at, {now} FROM {inbox} WHERE id = 1
+      FOR UPDATE SKIP LOCKED
+      """;
 
   private static final String HOLD_INBOX = "SELECT id FROM {inbox} WHERE id = 1 FOR UPDATE";
 
@@ -35,6 +38,8 @@ final class JdbcPruning {
 
   private static final String END =
       "UPDATE {inbox} SET pruned_to = ?, pruned_at = {now} WHERE id = 1";
+  private static final String END_OF_GUARDS =
+      "UPDATE {inbox} SET guarded_to = ?, guarded_at = {now} WHERE id = 1";
 
   private static final String FAMILIES = "SELECT DISTINCT family FROM {handler}";
 
@@ -157,12 +162,17 @@ final class JdbcPruning {
 
   private Pruning.Step step(Session session, Pruning pruning, int limit) throws SQLException {
     record Position(long seq, @Nullable Instant at, Instant now) {}
+    boolean ofGuards = pruning.walk() == Pruning.Walk.GUARDS;
+    int column = ofGuards ? 3 : 1;
     List<Position> free =
         session.query(
             BEGIN,
             params -> {},
             row ->
-                new Position(row.getLong(1), session.dialect.read(row, 2), session.time(row, 3)));
+                new Position(
+                    row.getLong(column),
+                    session.dialect.read(row, column + 1),
+                    session.time(row, 5)));
     if (free.isEmpty()) {
       return new Pruning.Step(0, 0, false);
     }
@@ -208,7 +218,7 @@ final class JdbcPruning {
     }
     forgetAnswers(session, position.now(), limit);
     long reached = more ? next.get(next.size() - 1).seq() : 0;
-    session.update(END, params -> params.add(reached));
+    session.update(ofGuards ? END_OF_GUARDS : END, params -> params.add(reached));
     CrashPoints.reach("prune.before-commit");
     return new Pruning.Step(judgement.deleted.size(), judgement.dropped.size(), more);
   }

@@ -5,8 +5,10 @@ CREATE TABLE IF NOT EXISTS {prefix}inbox (
   id         smallint                    NOT NULL,
   lanes      int                         NOT NULL,
   pruned_to  bigint                      NOT NULL DEFAULT 0,
+  guarded_to bigint                      NOT NULL DEFAULT 0,
   created_at timestamp(6) with time zone NOT NULL,
   pruned_at  timestamp(6) with time zone,
+  guarded_at timestamp(6) with time zone,
   name       varchar                     NOT NULL,
   CONSTRAINT {name}inbox_pk PRIMARY KEY (id)
 );

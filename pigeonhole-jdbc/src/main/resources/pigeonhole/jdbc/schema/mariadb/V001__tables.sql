@@ -5,8 +5,10 @@ CREATE TABLE IF NOT EXISTS {prefix}inbox (
   id         smallint       NOT NULL,
   lanes      int            NOT NULL,
   pruned_to  bigint         NOT NULL DEFAULT 0,
+  guarded_to bigint         NOT NULL DEFAULT 0,
   created_at datetime(6)    NOT NULL,
   pruned_at  datetime(6),
+  guarded_at datetime(6),
   name       varbinary(800) NOT NULL,
   PRIMARY KEY (id)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;

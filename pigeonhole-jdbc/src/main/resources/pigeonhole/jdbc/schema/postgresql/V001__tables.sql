@@ -5,8 +5,10 @@ CREATE TABLE IF NOT EXISTS {prefix}inbox (
   id         smallint         NOT NULL,
   lanes      int              NOT NULL,
   pruned_to  bigint           NOT NULL DEFAULT 0,
+  guarded_to bigint           NOT NULL DEFAULT 0,
   created_at timestamptz      NOT NULL,
   pruned_at  timestamptz,
+  guarded_at timestamptz,
   name       text COLLATE "C" NOT NULL,
   CONSTRAINT {name}inbox_pk PRIMARY KEY (id)
 );
