@@ -2,6 +2,7 @@ package dev.pigeonhole;
 
 import dev.pigeonhole.store.InboxStore;
 import java.sql.Connection;
+import java.time.Duration;
 
 /**
  * Runs something now, on the caller's thread, once for each key: what the body writes and the
@@ -25,6 +26,16 @@ public interface Guard extends AutoCloseable {
   static GuardBuilder on(InboxStore store) {
     return new GuardBuilder(store);
   }
+
+  /**
+   * This guard for callers with a deadline of their own: it waits for the first run so long, and
+   * not for {@link GuardBuilder#waitAtMost}. All else is shared, so closing what is answered closes
+   * nothing.
+   *
+   * @param time from 1 ms to 5 min; MariaDB counts whole seconds, at least one
+   * @throws ConfigurationException if it is out of range
+   */
+  Guard waitingAtMost(Duration time);
 
   /**
    * Runs the body in a transaction of its own, unless the key is known. After a deadlock, or a

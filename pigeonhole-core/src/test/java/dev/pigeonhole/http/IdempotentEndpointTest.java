@@ -50,6 +50,11 @@ class IdempotentEndpointTest {
     }
 
     @Override
+    public Guard waitingAtMost(Duration time) {
+      throw new AssertionError("its patience is its own");
+    }
+
+    @Override
     @SuppressWarnings("unchecked")
     public <R, X extends Exception> Guarded<R> answer(
         GuardKey key, Class<R> type, GuardBody<R, X> body) throws X {

@@ -115,34 +115,44 @@ public final class DefaultGuard implements Guard {
   }
 
   @Override
+  public Guard waitingAtMost(Duration time) {
+    return new PatientGuard(this, GuardSettings.checkWait(time));
+  }
+
+  @Override
   public <R, X extends Exception> Guarded<R> run(GuardKey key, GuardBody<R, X> body) throws X {
-    return guard(null, key, null, body);
+    return guard(settings.waitAtMost(), null, key, null, body);
   }
 
   @Override
   public <R, X extends Exception> Guarded<R> answer(
       GuardKey key, Class<R> type, GuardBody<R, X> body) throws X {
-    return guard(null, key, type, body);
+    return guard(settings.waitAtMost(), null, key, type, body);
   }
 
   @Override
   public <R, X extends Exception> Guarded<R> run(
       Connection connection, GuardKey key, GuardBody<R, X> body) throws X {
-    return guard(connection, key, null, body);
+    return guard(settings.waitAtMost(), connection, key, null, body);
   }
 
   @Override
   public <R, X extends Exception> Guarded<R> answer(
       Connection connection, GuardKey key, Class<R> type, GuardBody<R, X> body) throws X {
-    return guard(connection, key, type, body);
+    return guard(settings.waitAtMost(), connection, key, type, body);
   }
 
   /**
+   * @param patience how long to wait for others
    * @param joined null for a transaction of our own
    * @param type null where no answer is kept
    */
-  private <R, X extends Exception> Guarded<R> guard(
-      @Nullable Connection joined, GuardKey key, @Nullable Class<R> type, GuardBody<R, X> body)
+  <R, X extends Exception> Guarded<R> guard(
+      Duration patience,
+      @Nullable Connection joined,
+      GuardKey key,
+      @Nullable Class<R> type,
+      GuardBody<R, X> body)
       throws X {
     if (closed) {
       throw new IllegalStateException("the guard is closed");
@@ -150,7 +160,7 @@ public final class DefaultGuard implements Guard {
     HandlerId handler = handler(key.handler());
     NewMessage message = message(key);
     MessageRef ref = new MessageRef(message.source(), message.id());
-    Guards.Request request = new Guards.Request(message, handler, settings.waitAtMost());
+    Guards.Request request = new Guards.Request(message, handler, patience);
     Run<R> run = new Run<>(key, ref, type, body, joined == null);
     long began = System.nanoTime();
     try {

@@ -1,5 +1,6 @@
 package dev.pigeonhole.internal.guard;
 
+import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.OnMissingKey;
@@ -28,6 +29,20 @@ public record GuardSettings(
     @Nullable Duration keepReceipts,
     OnMissingKey missingKey,
     List<InboxListener> listeners) {
+  private static final Duration SHORTEST_WAIT = Duration.ofMillis(1);
+  private static final Duration LONGEST_WAIT = Duration.ofMinutes(5);
+
+  /**
+   * @throws ConfigurationException if nobody may wait so long, or so short
+   */
+  static Duration checkWait(Duration time) {
+    List<Problem> problems = new ArrayList<>();
+    Draft.range(problems, "waitingAtMost", time, SHORTEST_WAIT, LONGEST_WAIT);
+    if (!problems.isEmpty()) {
+      throw new ConfigurationException(problems);
+    }
+    return time;
+  }
 
   /** What the builder collects. */
   public static final class Draft {
@@ -66,7 +81,7 @@ public record GuardSettings(
       }
       range(problems, "lanes", lanes, 4_096);
       range(problems, "maxAnswer", maxAnswer, 1_000_000_000);
-      range(problems, "waitAtMost", waitAtMost, Duration.ofMillis(1), Duration.ofMinutes(5));
+      range(problems, "waitAtMost", waitAtMost, SHORTEST_WAIT, LONGEST_WAIT);
       range(problems, "timeLimit", timeLimit, Duration.ofMillis(100), Duration.ofHours(1));
       keep(problems, "keepAnswers", keepAnswers);
       keep(problems, "keepReceipts", keepReceipts);

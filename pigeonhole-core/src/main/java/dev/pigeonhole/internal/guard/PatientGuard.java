@@ -1,0 +1,44 @@
+package dev.pigeonhole.internal.guard;
+
+import dev.pigeonhole.Guard;
+import dev.pigeonhole.GuardBody;
+import dev.pigeonhole.GuardKey;
+import dev.pigeonhole.Guarded;
+import java.sql.Connection;
+import java.time.Duration;
+
+/** A guard whose callers wait for another time. Everything else is that of the guard behind it. */
+record PatientGuard(DefaultGuard guard, Duration patience) implements Guard {
+
+  @Override
+  public Guard waitingAtMost(Duration time) {
+    return guard.waitingAtMost(time);
+  }
+
+  @Override
+  public <R, X extends Exception> Guarded<R> run(GuardKey key, GuardBody<R, X> body) throws X {
+    return guard.guard(patience, null, key, null, body);
+  }
+
+  @Override
+  public <R, X extends Exception> Guarded<R> answer(
+      GuardKey key, Class<R> type, GuardBody<R, X> body) throws X {
+    return guard.guard(patience, null, key, type, body);
+  }
+
+  @Override
+  public <R, X extends Exception> Guarded<R> run(
+      Connection connection, GuardKey key, GuardBody<R, X> body) throws X {
+    return guard.guard(patience, connection, key, null, body);
+  }
+
+  @Override
+  public <R, X extends Exception> Guarded<R> answer(
+      Connection connection, GuardKey key, Class<R> type, GuardBody<R, X> body) throws X {
+    return guard.guard(patience, connection, key, type, body);
+  }
+
+  /** What runs in the background belongs to the guard behind it. */
+  @Override
+  public void close() {}
+}
