@@ -5,8 +5,13 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.MissingKeyException;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.codec.PayloadCodec;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.event.InboxListener;
+import dev.pigeonhole.internal.dispatch.Events;
 import dev.pigeonhole.internal.registry.Hashes;
 import dev.pigeonhole.internal.registry.Payloads;
 import java.time.Duration;
@@ -35,17 +40,22 @@ import org.jspecify.annotations.Nullable;
  * <p>Immutable and safe for many threads. Options answer a changed copy; there is nothing to close.
  */
 public final class LeaseGuard {
+  /** What events have as their inbox. */
+  private static final String NAME = "lease";
+
   private static final long SHORTEST_NAP_MILLIS = 5;
   private static final long LONGEST_NAP_MILLIS = 200;
 
   private final GuardStore store;
   private final Renewals renewals;
   private final LeaseOptions options;
+  private final Events events;
 
   private LeaseGuard(GuardStore store, Renewals renewals, LeaseOptions options) {
     this.store = store;
     this.renewals = renewals;
     this.options = options;
+    this.events = new Events(NAME, options.listeners());
   }
 
   /** A guard on this store, with the default of every option. */
@@ -98,6 +108,16 @@ public final class LeaseGuard {
     return with(options.payloads(Payloads.using(codec)));
   }
 
+  /**
+   * Is told of every run, as by a {@link dev.pigeonhole.Guard}: {@code GuardRan}, {@code
+   * GuardRepeated}, {@code GuardBusy}, {@code GuardConflicted}, {@code GuardKeyMissing} and {@code
+   * GuardFailed} of {@link InboxEvent}. It belongs to no inbox, so they name {@code lease} as
+   * theirs. May be given several times.
+   */
+  public LeaseGuard listener(InboxListener listener) {
+    return with(options.listener(listener));
+  }
+
   private LeaseGuard with(LeaseOptions changed) {
     return new LeaseGuard(store, renewals, changed);
   }
@@ -132,19 +152,43 @@ public final class LeaseGuard {
    */
   private <R, X extends Exception> Guarded<R> guard(
       GuardKey key, @Nullable Class<R> type, LeaseBody<R, X> body) throws X {
-    String name = StoredNames.of(key, options.payloads());
+    String handler = key.handler().key();
+    MessageRef ref = ref(key);
     byte[] request = hash(key);
+    String name = StoredNames.of(handler, ref);
     String token = UUID.randomUUID().toString();
     long began = System.nanoTime();
-    Claim claim = claim(name, token, began);
+    Claim claim;
+    R value = null;
+    try {
+      claim = claim(name, token, began);
+      if (claim instanceof Claim.Won) {
+        HeldLease lease = new HeldLease(store, name, token, options.lease());
+        value = work(lease, key, request, type, body);
+      }
+    } catch (Throwable e) {
+      events.tell(new InboxEvent.GuardFailed(NAME, handler, ref, e));
+      throw e;
+    }
+    Duration took = Duration.ofNanos(System.nanoTime() - began);
     if (claim instanceof Claim.Held) {
-      return new Guarded.Busy<>(Duration.ofNanos(System.nanoTime() - began));
+      events.tell(new InboxEvent.GuardBusy(NAME, handler, ref, took));
+      return new Guarded.Busy<>(took);
     }
     if (claim instanceof Claim.Completed completed) {
-      return known(key, type, request, completed);
+      return known(key, ref, type, request, completed);
     }
-    HeldLease lease = new HeldLease(store, name, token, options.lease());
-    return new Guarded.Ran<>(work(lease, key, request, type, body));
+    events.tell(new InboxEvent.GuardRan(NAME, handler, ref, took));
+    return new Guarded.Ran<>(value);
+  }
+
+  private MessageRef ref(GuardKey key) {
+    try {
+      return StoredNames.ref(key, options.payloads());
+    } catch (MissingKeyException e) {
+      events.tell(new InboxEvent.GuardKeyMissing(NAME, key.handler().key(), key.type()));
+      throw e;
+    }
   }
 
   /** Asks again and again until the name is ours, or done, or the time to wait is over. */
@@ -170,13 +214,20 @@ public final class LeaseGuard {
   }
 
   private <R> Guarded<R> known(
-      GuardKey key, @Nullable Class<R> type, byte[] request, Claim.Completed completed) {
+      GuardKey key,
+      MessageRef ref,
+      @Nullable Class<R> type,
+      byte[] request,
+      Claim.Completed completed) {
+    String handler = key.handler().key();
     byte[] first = completed.completion().request();
     if (request.length > 0 && first.length > 0 && !Arrays.equals(request, first)) {
+      events.tell(new InboxEvent.GuardConflicted(NAME, handler, ref));
       return new Guarded.Conflict<>(key);
     }
-    return new Guarded.Repeat<>(
-        answer(type, completed.completion()), completed.at(), DeliveryState.COMPLETED);
+    DeliveryState state = DeliveryState.COMPLETED;
+    events.tell(new InboxEvent.GuardRepeated(NAME, handler, ref, state));
+    return new Guarded.Repeat<>(answer(type, completed.completion()), completed.at(), state);
   }
 
   private <R> Optional<R> answer(@Nullable Class<R> type, Completion completion) {

@@ -2,9 +2,12 @@ package dev.pigeonhole.lease;
 
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.event.InboxListener;
 import dev.pigeonhole.internal.registry.Payloads;
 import dev.pigeonhole.internal.registry.Spans;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,7 +20,8 @@ record LeaseOptions(
     Duration waitAtMost,
     @Nullable Duration keepReceipts,
     int maxAnswer,
-    Payloads payloads) {
+    Payloads payloads,
+    List<InboxListener> listeners) {
   private static final Duration SHORTEST_LEASE = Duration.ofMillis(100);
   private static final Duration LONGEST_WAIT = Duration.ofMinutes(5);
   private static final int LARGEST_ANSWER = 1_000_000_000;
@@ -45,27 +49,34 @@ record LeaseOptions(
         Duration.ofSeconds(5),
         forgets ? Duration.ofDays(7) : null,
         64 * 1024,
-        Payloads.using(null));
+        Payloads.using(null),
+        List.of());
   }
 
   LeaseOptions lease(Duration time) {
-    return new LeaseOptions(time, waitAtMost, keepReceipts, maxAnswer, payloads);
+    return new LeaseOptions(time, waitAtMost, keepReceipts, maxAnswer, payloads, listeners);
   }
 
   LeaseOptions waitAtMost(Duration time) {
-    return new LeaseOptions(lease, time, keepReceipts, maxAnswer, payloads);
+    return new LeaseOptions(lease, time, keepReceipts, maxAnswer, payloads, listeners);
   }
 
   LeaseOptions keepReceipts(@Nullable Duration time) {
-    return new LeaseOptions(lease, waitAtMost, time, maxAnswer, payloads);
+    return new LeaseOptions(lease, waitAtMost, time, maxAnswer, payloads, listeners);
   }
 
   LeaseOptions maxAnswer(int bytes) {
-    return new LeaseOptions(lease, waitAtMost, keepReceipts, bytes, payloads);
+    return new LeaseOptions(lease, waitAtMost, keepReceipts, bytes, payloads, listeners);
   }
 
   LeaseOptions payloads(Payloads others) {
-    return new LeaseOptions(lease, waitAtMost, keepReceipts, maxAnswer, others);
+    return new LeaseOptions(lease, waitAtMost, keepReceipts, maxAnswer, others, listeners);
+  }
+
+  LeaseOptions listener(InboxListener more) {
+    List<InboxListener> all = new ArrayList<>(listeners);
+    all.add(more);
+    return new LeaseOptions(lease, waitAtMost, keepReceipts, maxAnswer, payloads, List.copyOf(all));
   }
 
   private static void range(String what, Duration value, Duration low, Duration high) {

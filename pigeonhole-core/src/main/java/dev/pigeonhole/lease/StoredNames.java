@@ -4,6 +4,7 @@ import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.MissingKeyException;
 import dev.pigeonhole.internal.dispatch.Intake;
 import dev.pigeonhole.internal.guard.NamedKeys;
@@ -15,8 +16,17 @@ import dev.pigeonhole.internal.registry.TypeSpec;
 final class StoredNames {
   private StoredNames() {}
 
-  /** As {@code charge-card/key of ChargeCard/r-17}; checked before anything runs. */
-  static String of(GuardKey key, Payloads payloads) {
+  /** As {@code charge-card/key of ChargeCard/r-17}. */
+  static String of(String handler, MessageRef ref) {
+    return handler + "/" + escaped(ref.source()) + "/" + escaped(ref.id());
+  }
+
+  /**
+   * What a key stands for, checked before anything runs.
+   *
+   * @throws MissingKeyException if there is no key
+   */
+  static MessageRef ref(GuardKey key, Payloads payloads) {
     String handler = key.handler().key();
     if (!Names.valid(handler)) {
       throw new InboxException(
@@ -39,7 +49,7 @@ final class StoredNames {
     }
     String source = key.source() == null ? TypeSpec.keySource(key.type()) : key.source();
     Intake.checkSource(source);
-    return handler + "/" + escaped(source) + "/" + escaped(Intake.checkId(id));
+    return new MessageRef(source, Intake.checkId(id));
   }
 
   /** So that a slash inside a part is not taken for one between parts. */

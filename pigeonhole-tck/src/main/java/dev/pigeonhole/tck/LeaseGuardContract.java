@@ -10,7 +10,10 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.MissingKeyException;
 import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.lease.Lease;
 import dev.pigeonhole.lease.LeaseGuard;
 import dev.pigeonhole.lease.LeaseLostException;
@@ -20,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -400,6 +404,41 @@ abstract class LeaseGuardContract {
           return null;
         });
     assertThat(runs).hasValue(0);
+  }
+
+  @Test
+  void aListenerIsToldWhatBecameOfEveryCall() {
+    List<InboxEvent> told = new CopyOnWriteArrayList<>();
+    LeaseGuard heard = guard.listener(told::add);
+    MessageRef ref = new MessageRef("key of order", "o-1");
+    GuardKey failing = GuardKey.of("charge-card", "order", "o-2");
+    IOException declined = new IOException("declined");
+
+    heard.run(KEY.request("10 EUR"), lease -> heard.run(KEY, this::charge));
+    heard.run(KEY, this::charge);
+    heard.run(KEY.request("99 EUR"), this::charge);
+    assertThatThrownBy(() -> heard.run(failing, lease -> sneakily(declined))).isSameAs(declined);
+    assertThatThrownBy(() -> heard.run(GuardKey.of("charge-card", "order", null), this::charge))
+        .isInstanceOf(MissingKeyException.class);
+    store.lostCompletions.set(Integer.MAX_VALUE);
+    Throwable lost = catchThrowable(() -> heard.run(failing, this::charge));
+
+    assertThat(told).hasSize(7);
+    assertThat(told.get(0))
+        .isInstanceOfSatisfying(
+            InboxEvent.GuardBusy.class, busy -> assertThat(busy.message()).isEqualTo(ref));
+    assertThat(told.get(1))
+        .isInstanceOfSatisfying(
+            InboxEvent.GuardRan.class, ran -> assertThat(ran.message()).isEqualTo(ref));
+    assertThat(told.subList(2, 7))
+        .containsExactly(
+            new InboxEvent.GuardRepeated("lease", "charge-card", ref, DeliveryState.COMPLETED),
+            new InboxEvent.GuardConflicted("lease", "charge-card", ref),
+            new InboxEvent.GuardFailed(
+                "lease", "charge-card", new MessageRef("key of order", "o-2"), declined),
+            new InboxEvent.GuardKeyMissing("lease", "charge-card", "order"),
+            new InboxEvent.GuardFailed(
+                "lease", "charge-card", new MessageRef("key of order", "o-2"), lost));
   }
 
   private String charge(Lease lease) {
