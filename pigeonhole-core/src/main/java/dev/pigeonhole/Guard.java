@@ -42,7 +42,9 @@ public interface Guard extends AutoCloseable {
    * connection that was lost before the commit was sent, the whole is run again, three times at
    * most.
    *
-   * @throws X what the body throws, as it is, after everything was rolled back
+   * @throws X what the body throws, as it is, after everything was rolled back, or all but the
+   *     receipt where such failures are kept ({@link GuardBuilder#keepFailures})
+   * @throws KeptFailureException if the first run has failed, and that was kept
    * @throws MissingKeyException if there is no key
    * @throws dev.pigeonhole.store.StoreException if the database cannot do it now; with the kind
    *     {@code UNKNOWN} if nobody can say whether it did, and running again finds out
@@ -60,8 +62,10 @@ public interface Guard extends AutoCloseable {
   /**
    * Runs the body in the transaction of this connection, which the caller commits. A run that is a
    * repeat, busy or in conflict, and one whose body fails, leaves the transaction as it was before.
-   * Nothing is run again.
+   * Nothing is run again. A failure that is kept has added its receipt: it is kept if the caller
+   * commits all the same.
    *
+   * @throws KeptFailureException if the first run has failed, and that was kept
    * @throws dev.pigeonhole.store.StoreException if the connection is in autocommit mode ({@code
    *     PH-TX-06}), or if the database has ended the transaction: then the caller has to do all of
    *     it again

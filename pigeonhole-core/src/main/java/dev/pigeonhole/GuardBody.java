@@ -10,6 +10,9 @@ import org.jspecify.annotations.Nullable;
  */
 @FunctionalInterface
 public interface GuardBody<R, X extends Exception> {
-  /** Returning commits writes and receipt, throwing rolls both back. */
+  /**
+   * Returning commits writes and receipt, throwing rolls both back; see {@link
+   * GuardBuilder#keepFailures} for failures that leave a receipt.
+   */
   @Nullable R run(GuardTransaction tx) throws X;
 }

@@ -6,6 +6,7 @@ import dev.pigeonhole.internal.guard.DefaultGuard;
 import dev.pigeonhole.internal.guard.GuardSettings;
 import dev.pigeonhole.store.InboxStore;
 import java.time.Duration;
+import java.util.List;
 
 /** All options of a guard; each has a default that is safe in production. */
 public final class GuardBuilder {
@@ -64,6 +65,26 @@ public final class GuardBuilder {
   /** The largest answer in bytes; a larger one rolls the run back. Default 64 KB. */
   public GuardBuilder maxAnswer(int bytes) {
     draft.maxAnswer = bytes;
+    return this;
+  }
+
+  /**
+   * Keeps failures of these classes like answers: what the body wrote is undone, but its receipt
+   * commits, and the exception reaches the caller as it is. Every repeat then gets a {@link
+   * KeptFailureException}, also through {@link Guard#run}, and the body is not run again. For what
+   * will fail next time, too, such as a card that was declined. May be given several times. Default
+   * none: a repeat of what has failed runs again.
+   *
+   * <p>A failure is kept as long as its receipt, whatever {@link #keepAnswers} says: a repeat must
+   * not look as if the first run had succeeded. For an inbox on these tables the message is done.
+   *
+   * <p>Never kept are what may be gone next time: a run in which the database gave any error, one
+   * over its {@link #timeLimit}, {@link dev.pigeonhole.store.StoreException}, {@link
+   * RetryLaterException}, {@link InterruptedException} and everything that is no {@link Exception}.
+   */
+  @SafeVarargs
+  public final GuardBuilder keepFailures(Class<? extends Exception>... types) {
+    draft.keptFailures.addAll(List.of(types));
     return this;
   }
 

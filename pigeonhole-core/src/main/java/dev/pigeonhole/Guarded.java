@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What became of a guarded run. Only {@link Ran} means that the body was run by this call; an
- * exception of the body reaches the caller as it is.
+ * exception of the body reaches the caller as it is, and where it was kept, repeats get a {@link
+ * KeptFailureException}.
  */
 public sealed interface Guarded<R> {
 

@@ -160,7 +160,10 @@ public sealed interface InboxEvent {
   /** A guard ran its body although there was no key: a repeat would be run too. */
   record GuardUnguarded(String inbox, String handler, String type) implements OfGuard {}
 
-  /** The body of a guard, or the database under it, failed; nothing was kept, unless in doubt. */
+  /**
+   * The body of a guard, or the store under it, failed. Nothing was kept, unless in doubt, or
+   * unless its guard keeps such failures; a repeat of one that was kept is told as repeated.
+   */
   record GuardFailed(String inbox, String handler, MessageRef message, Throwable cause)
       implements OfGuard {}
 

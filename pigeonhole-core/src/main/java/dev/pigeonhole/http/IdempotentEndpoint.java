@@ -8,6 +8,7 @@ import dev.pigeonhole.Guarded;
 import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.MissingKeyException;
 import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.internal.guard.NeverKept;
 import java.net.URI;
 import java.util.List;
 import java.util.Objects;
@@ -139,6 +140,7 @@ public final class IdempotentEndpoint {
    * kept.
    *
    * @throws X what the body throws, as it is, after everything was rolled back
+   * @throws dev.pigeonhole.KeptFailureException if the body has thrown, and the guard keeps that
    * @throws dev.pigeonhole.InboxException if the answer is too large to be kept ({@code PH-GRD-02})
    *     or the run took too long ({@code PH-GRD-03}), after everything was rolled back
    * @throws dev.pigeonhole.store.StoreException if the database cannot do it now: answer 503, a
@@ -200,7 +202,7 @@ public final class IdempotentEndpoint {
   }
 
   /** Rolls back a run whose answer is sent and not kept. */
-  private static final class NotKeptException extends RuntimeException {
+  private static final class NotKeptException extends RuntimeException implements NeverKept {
     private static final long serialVersionUID = 1L;
 
     NotKeptException(String name, int status) {

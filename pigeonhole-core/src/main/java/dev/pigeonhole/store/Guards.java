@@ -58,8 +58,39 @@ public interface Guards {
   /** What is run. */
   @FunctionalInterface
   interface Work {
-    /** What it returns is kept for repeats; what it throws rolls everything back. */
+    /**
+     * What it returns is kept for repeats; what it throws rolls everything back.
+     *
+     * @throws KeepFailureException if its failure is to be kept for repeats
+     */
     @Nullable Answer run(Connection connection) throws Exception;
+
+    /** Whether it may throw {@link KeepFailureException}; if not, a step can be saved. */
+    default boolean mayKeepFailure() {
+      return false;
+    }
+  }
+
+  /**
+   * The work ended with an exception, which is the cause, and that is its answer: what it wrote is
+   * undone, its receipt is completed, and the verdict is {@link Verdict.Ran}. Where the database
+   * gave an error meanwhile, or the connection was misused, it is as any other exception.
+   */
+  final class KeepFailureException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    private final transient Answer answer;
+
+    /** The answer tells repeats of the cause. */
+    public KeepFailureException(Answer answer, Throwable cause) {
+      super(cause);
+      this.answer = answer;
+    }
+
+    /** What repeats get. */
+    public Answer answer() {
+      return answer;
+    }
   }
 
   /** The work ended with an exception, which is the cause; everything was rolled back. */

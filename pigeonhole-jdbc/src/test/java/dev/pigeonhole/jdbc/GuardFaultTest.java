@@ -3,7 +3,9 @@ package dev.pigeonhole.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.pigeonhole.GuardBuilder;
 import dev.pigeonhole.Guarded;
+import dev.pigeonhole.KeptFailureException;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.FaultProxy;
 import dev.pigeonhole.support.LockWaits;
@@ -15,6 +17,7 @@ import java.sql.Statement;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -26,9 +29,13 @@ class GuardFaultTest {
   private GuardRig proxied;
 
   private void open(DatabaseKind kind) {
+    open(kind, options -> options);
+  }
+
+  private void open(DatabaseKind kind, UnaryOperator<GuardBuilder> options) {
     direct = GuardRig.on(TestDatabases.open(kind));
     proxy = FaultProxy.to(TestDatabases.server(kind));
-    proxied = direct.through(direct.database.through(proxy).dataSource(), options -> options);
+    proxied = direct.through(direct.database.through(proxy).dataSource(), options);
     proxied.guard.run(GuardRig.key("warm"), tx -> 1); // its handler is registered
   }
 
@@ -68,6 +75,38 @@ class GuardFaultTest {
       assertThat(((Guarded.Repeat<String>) repeat).answer())
           .as("the caller was told what the database holds")
           .hasValue("run " + runs.get());
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void dur02_aKeptFailureWhoseCommitIsInDoubtReachesTheCallerAndIsKept(DatabaseKind kind) {
+    open(kind, options -> options.keepFailures(ArithmeticException.class));
+    for (StatementFault fault : StatementFault.values()) {
+      String id = fault.name();
+      int hits = proxy.hits();
+      AtomicInteger runs = new AtomicInteger();
+      proxy.atCommit(fault);
+
+      assertThatThrownBy(
+              () ->
+                  proxied.guard.run(
+                      GuardRig.key(id),
+                      tx -> {
+                        GuardRig.write(tx, id);
+                        throw new ArithmeticException("run " + runs.incrementAndGet());
+                      }))
+          .as(id)
+          .isInstanceOf(ArithmeticException.class);
+
+      assertThat(proxy.hits()).as(id).isGreaterThan(hits);
+      assertThat(direct.effects(id)).as(id).isZero();
+      if (fault == StatementFault.ANSWER_LOST) {
+        assertThat(runs).as("it had been committed").hasValue(1);
+      }
+      assertThatThrownBy(() -> direct.guard.run(GuardRig.key(id), tx -> "never"))
+          .isInstanceOf(KeptFailureException.class)
+          .hasMessageContaining("run " + runs.get());
     }
   }
 

@@ -58,6 +58,11 @@ public final class Failures {
         at.truncatedTo(ChronoUnit.MICROS));
   }
 
+  /** Type and text on two lines, for those who are told no more. */
+  public static String brief(Throwable thrown) {
+    return clean(thrown.getClass().getName(), 200) + "\n" + clean(message(thrown), MESSAGE);
+  }
+
   /** Code, type and text on one line of a log. */
   static String line(Failure failure) {
     String code = failure.code().text();

@@ -166,12 +166,20 @@ public final class DefaultGuard implements Guard {
     try {
       Verdict verdict =
           joined == null ? guards.run(request, run) : guards.join(joined, request, run);
+      Exception kept = run.failure;
+      if (verdict instanceof Verdict.Ran && kept != null) {
+        events.tell(new InboxEvent.GuardFailed(settings.name(), handler.key(), ref, kept));
+        throw DefaultGuard.<X>asItIs(kept);
+      }
       return tell(key, ref, verdict, run, Duration.ofNanos(System.nanoTime() - began));
     } catch (Guards.WorkFailedException e) {
       Throwable cause = e.getCause() == null ? e : e.getCause();
       events.tell(new InboxEvent.GuardFailed(settings.name(), handler.key(), ref, cause));
       throw DefaultGuard.<X>asItIs(cause);
     } catch (StoreException e) {
+      if (run.failure != null) {
+        e.addSuppressed(run.failure); // what could not be kept
+      }
       events.tell(new InboxEvent.GuardFailed(settings.name(), handler.key(), ref, e));
       throw e;
     }
@@ -198,6 +206,7 @@ public final class DefaultGuard implements Guard {
     }
     if (verdict instanceof Verdict.Known known) {
       events.tell(new InboxEvent.GuardRepeated(inbox, handler, ref, known.state()));
+      KeptFailures.refuseIfOne(key, known);
       return new Guarded.Repeat<>(run.kept(known.answer()), known.at(), known.state());
     }
     if (verdict instanceof Verdict.Busy) {
@@ -216,6 +225,7 @@ public final class DefaultGuard implements Guard {
     private final GuardBody<R, ?> body;
     private final boolean own;
     private @Nullable R value;
+    private @Nullable Exception failure; // of the last run, if it is to be kept
 
     Run(GuardKey key, MessageRef ref, @Nullable Class<R> type, GuardBody<R, ?> body, boolean own) {
       this.key = key;
@@ -228,12 +238,18 @@ public final class DefaultGuard implements Guard {
     @Override
     public Guards.@Nullable Answer run(Connection connection) throws Exception {
       String what = key.handler().key();
+      failure = null;
       try (TransactionWatch watch =
           new TransactionWatch(what, settings.timeLimit(), own ? connection : null)) {
         try {
           value = body.run(new Transaction(connection, ref, what, own ? watch : null));
         } catch (Exception e) {
+          watch.returned();
           watch.refuseIfStruck(e);
+          if (KeptFailures.keeps(settings.keptFailures(), e)) {
+            failure = e;
+            throw new Guards.KeepFailureException(KeptFailures.answer(e), e);
+          }
           throw e;
         }
         Guards.Answer answer = answer();
@@ -241,6 +257,11 @@ public final class DefaultGuard implements Guard {
         watch.refuseIfStruck(null);
         return answer;
       }
+    }
+
+    @Override
+    public boolean mayKeepFailure() {
+      return !settings.keptFailures().isEmpty();
     }
 
     private Guards.@Nullable Answer answer() {

@@ -26,6 +26,7 @@ public record GuardSettings(
     Duration timeLimit,
     @Nullable Duration keepAnswers,
     int maxAnswer,
+    List<Class<? extends Exception>> keptFailures,
     @Nullable Duration keepReceipts,
     OnMissingKey missingKey,
     List<InboxListener> listeners) {
@@ -53,6 +54,7 @@ public record GuardSettings(
     public Duration timeLimit = Duration.ofSeconds(30);
     public @Nullable Duration keepAnswers;
     public int maxAnswer = 64 * 1024;
+    public final List<Class<? extends Exception>> keptFailures = new ArrayList<>();
     public @Nullable Duration keepReceipts = Duration.ofDays(7);
     public OnMissingKey missingKey = OnMissingKey.REJECT;
     public final List<InboxListener> listeners = new ArrayList<>();
@@ -65,6 +67,7 @@ public record GuardSettings(
           timeLimit,
           keepAnswers,
           maxAnswer,
+          List.copyOf(keptFailures),
           keepReceipts,
           missingKey,
           List.copyOf(listeners));

@@ -50,6 +50,14 @@ final class JdbcGuards implements Guards {
     }
   }
 
+  /**
+   * How the work has ended.
+   *
+   * @param failure what it threw, if that is its answer; then all behind the savepoint is undone
+   */
+  private record Done(
+      @Nullable Answer answer, @Nullable Throwable failure, @Nullable Savepoint clean) {}
+
   private final Jdbc jdbc;
   private final Statements statements;
   private final GuardSql sql;
@@ -115,15 +123,16 @@ final class JdbcGuards implements Guards {
       }
       CrashPoints.reach("guard.entered");
       Statements.Canary canary = statements.canary(session);
-      Answer answer;
+      Savepoint clean = clean(borrowed.connection, work);
+      Done done;
       borrowed.liftNetworkLimit();
       try {
-        answer = work(borrowed.connection, work);
+        done = work(borrowed.connection, work, clean);
       } finally {
         borrowed.limitNetwork(); // the rollback of a run that failed is ours to wait for
       }
       CrashPoints.reach("guard.work-done");
-      complete(session, request, entered.seq(), token, canary, answer);
+      complete(session, request, entered.seq(), token, canary, done);
       CrashPoints.reach("guard.before-commit");
       borrowed.commit(session);
       CrashPoints.reach("guard.after-commit");
@@ -176,8 +185,8 @@ final class JdbcGuards implements Guards {
         return entered.verdict();
       }
       Statements.Canary canary = statements.canary(session);
-      Answer answer = work(connection, work);
-      complete(session, request, entered.seq(), token, canary, answer);
+      Done done = work(connection, work, clean(connection, work));
+      complete(session, request, entered.seq(), token, canary, done);
       connection.releaseSavepoint(before);
       ran = true;
       return new Verdict.Ran();
@@ -204,8 +213,13 @@ final class JdbcGuards implements Guards {
     }
   }
 
-  /** Runs the work. A swallowed error is not a success. */
-  private @Nullable Answer work(Connection connection, Work work)
+  /** Where the transaction goes back to if a failure is kept: behind identity and receipt. */
+  private static @Nullable Savepoint clean(Connection connection, Work work) throws SQLException {
+    return work.mayKeepFailure() ? connection.setSavepoint() : null;
+  }
+
+  /** Runs the work. A swallowed error is not a success, and no failure after one can be kept. */
+  private Done work(Connection connection, Work work, @Nullable Savepoint clean)
       throws WorkFailedException, Undone {
     UnitConnection unit = new UnitConnection(connection, jdbc.dialect);
     Answer answer = null;
@@ -214,6 +228,9 @@ final class JdbcGuards implements Guards {
       answer = work.run(unit.connection());
     } catch (VirtualMachineError e) {
       throw e;
+    } catch (KeepFailureException e) {
+      thrown = e.getCause() == null ? e : e.getCause();
+      answer = e.answer();
     } catch (Throwable e) {
       thrown = e;
     } finally {
@@ -226,31 +243,47 @@ final class JdbcGuards implements Guards {
         throw new Undone(Errors.of(jdbc.dialect, jdbc.tables, error, false), thrown);
       }
     }
-    if (thrown != null) {
-      throw new WorkFailedException(thrown);
-    }
     InboxException wrong = unit.wrong();
+    if (thrown != null) {
+      if (answer == null || clean == null || wrong != null || unit.aborted()) {
+        throw new WorkFailedException(thrown);
+      }
+      return new Done(answer, thrown, clean);
+    }
     if (wrong != null) {
       throw new WorkFailedException(wrong);
     }
-    return answer;
+    return new Done(answer, null, clean);
   }
 
   private void complete(
-      Session session,
-      Request request,
-      long seq,
-      long token,
-      Statements.Canary canary,
-      @Nullable Answer answer)
-      throws SQLException, WorkFailedException {
+      Session session, Request request, long seq, long token, Statements.Canary canary, Done done)
+      throws SQLException, WorkFailedException, Undone {
+    if (done.failure() != null) {
+      undoEffects(session.connection, done.failure(), done.clean());
+    }
     int handler = entry.counted(request.handler()).family();
     if (!canary.alive()
         || sql.update(session, COMPLETE, params -> params.add(seq).add(handler).add(token)) != 1) {
-      throw new WorkFailedException(JdbcTransactions.lost());
+      throw new WorkFailedException(
+          done.failure() == null ? JdbcTransactions.lost() : done.failure());
     }
-    if (answer != null) {
-      keep(session, seq, handler, answer);
+    if (done.answer() != null) {
+      keep(session, seq, handler, done.answer());
+    }
+  }
+
+  /** Where that cannot be done, nothing is kept. */
+  private void undoEffects(Connection connection, Throwable failure, @Nullable Savepoint clean)
+      throws WorkFailedException, Undone {
+    try {
+      connection.rollback(clean);
+    } catch (SQLException e) {
+      Fault fault = jdbc.dialect.fault(e);
+      if (fault == Fault.DEADLOCK || fault == Fault.LOST) {
+        throw new Undone(Errors.of(jdbc.dialect, jdbc.tables, e, false), failure);
+      }
+      throw new WorkFailedException(failure);
     }
   }
 
