@@ -6,6 +6,8 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.pigeonhole.store.Ahead;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.Guards;
+import dev.pigeonhole.store.Guards.Verdict;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Range;
@@ -43,21 +45,22 @@ class PlanTest {
       Schema.migrate(database.dataSource());
       database.execute("CREATE TABLE mark (n integer)");
       Rig rig = rig(database, one);
-      for (String table : List.of("message", "delivery", "later", "receipt", "poison", "failure")) {
+      for (String table :
+          List.of("message", "delivery", "later", "receipt", "answer", "poison", "failure")) {
         database.execute("ALTER TABLE " + rig.table(table) + " SET (autovacuum_enabled = off)");
       }
       rig.accept(rig.message("tiny", 1L, "x", rig.a, rig.b));
-      for (String table : List.of("message", "delivery", "later", "receipt", "poison")) {
+      for (String table : List.of("message", "delivery", "later", "receipt", "answer", "poison")) {
         database.execute("VACUUM (ANALYZE) " + rig.table(table));
       }
       for (int i = 0; i < WARM; i++) {
-        everything(rig, "warm-" + i);
+        everything(rig, one, "warm-" + i);
       }
       grow(rig);
       // Two runs: the first may still plan anew, the second uses what is cached.
-      everything(rig, "once");
+      everything(rig, one, "once");
       Map<String, Long> before = touched(database, one);
-      everything(rig, "huge");
+      everything(rig, one, "huge");
       Map<String, Long> after = touched(database, one);
 
       before.forEach(
@@ -75,9 +78,9 @@ class PlanTest {
       Schema.migrate(database.dataSource());
       Rig rig = rig(database, one);
       grow(rig);
-      everything(rig, "once");
+      everything(rig, one, "once");
       Map<String, Long> before = handlerReads(database);
-      everything(rig, "huge");
+      everything(rig, one, "huge");
       Map<String, Long> after = handlerReads(database);
 
       before.forEach(
@@ -111,8 +114,11 @@ class PlanTest {
     return new HikariDataSource(config);
   }
 
-  /** A life of every kind: new, repeat, new handler, read, order, mark, fail, poison, complete. */
-  private static void everything(Rig rig, String name) {
+  /**
+   * A life of every kind: new, repeat, new handler, read, order, mark, fail, poison, complete, run
+   * now.
+   */
+  private static void everything(Rig rig, DataSource one, String name) {
     List<NewMessage> batch = new ArrayList<>();
     for (int i = 0; i < 50; i++) {
       batch.add(rig.message(name + "/" + i, 1000L + i, "x", rig.a));
@@ -191,6 +197,47 @@ class PlanTest {
                     .map(c -> dev.pigeonhole.store.DueRange.fromStart(c, 100))
                     .toList())
             .rows());
+    guarded(rig, one, name);
+  }
+
+  /**
+   * Runs of guards: of what is new, known, delivered, open and open for later, each of both kinds.
+   */
+  private static void guarded(Rig rig, DataSource one, String name) {
+    for (int i = 0; i < 5; i++) {
+      NewMessage fresh = rig.message(name + "/fresh/" + i, rig.a, rig.b);
+      NewMessage late = rig.placed(name + "/late/" + i, 1 + i, rig.a, rig.b);
+      rig.store.acceptor().accept(List.of(fresh, late));
+      for (NewMessage each : List.of(rig.message(name + "/now/" + i), fresh, late)) {
+        for (boolean again : new boolean[] {false, true}) {
+          assertThat(guarded(rig, new Guards.Request(each, rig.a, Duration.ofSeconds(5)), null))
+              .isInstanceOf(again ? Verdict.Known.class : Verdict.Ran.class);
+          assertThat(guarded(rig, new Guards.Request(each, rig.b, Duration.ofSeconds(5)), one))
+              .isInstanceOf(again ? Verdict.Known.class : Verdict.Ran.class);
+        }
+      }
+    }
+  }
+
+  /**
+   * @param callers null for a transaction of the guard's own
+   */
+  private static Verdict guarded(Rig rig, Guards.Request request, DataSource callers) {
+    Guards guards = rig.store.guards().orElseThrow();
+    Guards.Work work = connection -> new Guards.Answer(new byte[] {1}, "x", Duration.ofDays(1));
+    try {
+      if (callers == null) {
+        return guards.run(request, work);
+      }
+      try (Connection connection = callers.getConnection()) {
+        connection.setAutoCommit(false);
+        Verdict verdict = guards.join(connection, request, work);
+        connection.commit();
+        return verdict;
+      }
+    } catch (Guards.WorkFailedException | SQLException e) {
+      throw new AssertionError(e);
+    }
   }
 
   /** Messages that go before everything else. */
@@ -251,6 +298,9 @@ class PlanTest {
                 rig.a.keyId(),
                 now,
                 numbers));
+    rig.database.execute(
+        "INSERT INTO %s (seq, handler, content_type) SELECT %d + n, %d, 'x' FROM %s"
+            .formatted(rig.table("answer"), base + 2 * HUGE, rig.a.family(), numbers));
     // What is accepted from now on stands behind everything else.
     rig.database.execute("ALTER SEQUENCE " + rig.table("message_seq") + " RESTART WITH 2000000000");
   }

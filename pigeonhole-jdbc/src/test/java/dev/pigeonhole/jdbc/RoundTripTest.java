@@ -4,12 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import dev.pigeonhole.Guard;
 import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.StatementCounter;
 import dev.pigeonhole.support.TestDatabase;
+import java.io.IOException;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -46,13 +50,58 @@ class RoundTripTest {
     }
   }
 
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void guardedRunsTakeAsManyTripsAsTheDocumentationSays(TestDatabase database) throws SQLException {
+    Schema.migrate(database.dataSource());
+    boolean postgres = database.kind() == DatabaseKind.POSTGRES;
+    try (HikariDataSource pool = pool(database, false)) {
+      StatementCounter counter = StatementCounter.on(database, pool);
+      try (Guard guard =
+              Guard.on(JdbcStore.of(counter.dataSource())).keepReceiptsForEver().build();
+          Connection mine = counter.dataSource().getConnection()) {
+        mine.setAutoCommit(false);
+        guard.run(GuardRig.key("warm-up"), tx -> 1); // registers the handler
+
+        assertTrips(counter, postgres ? 3 : 6, () -> guard.run(GuardRig.key("k-1"), tx -> 1));
+        assertTrips(counter, 5, () -> guard.run(GuardRig.key("k-1"), tx -> 2));
+        assertTrips(
+            counter,
+            postgres ? 5 : 8,
+            () -> guard.answer(GuardRig.key("k-2"), String.class, tx -> "answer"));
+        assertTrips(counter, postgres ? 4 : 7, () -> guard.run(mine, GuardRig.key("k-3"), tx -> 1));
+        mine.commit();
+        assertTrips(counter, 8, () -> guard.run(mine, GuardRig.key("k-3"), tx -> 2));
+        mine.rollback();
+        try (Guard keeping =
+            Guard.on(JdbcStore.of(counter.dataSource()))
+                .keepReceiptsForEver()
+                .keepFailures(IOException.class)
+                .build()) {
+          keeping.run(GuardRig.key("warm-up"), tx -> 1);
+          assertTrips(counter, postgres ? 4 : 7, () -> keeping.run(GuardRig.key("k-4"), tx -> 1));
+        }
+      }
+    }
+  }
+
+  private static void assertTrips(StatementCounter counter, int trips, Runnable call) {
+    counter.reset();
+    call.run();
+    assertThat(counter.roundTrips()).as("%s", counter.statements()).isEqualTo(trips);
+  }
+
   /** As the documentation recommends it: READ COMMITTED, and on MariaDB no autocommit. */
   private static HikariDataSource pool(TestDatabase database) {
+    return pool(database, database.kind() != DatabaseKind.MARIADB);
+  }
+
+  private static HikariDataSource pool(TestDatabase database, boolean autoCommit) {
     HikariConfig config = new HikariConfig();
     config.setDataSource(database.dataSource());
     config.setMaximumPoolSize(5);
     config.setTransactionIsolation("TRANSACTION_READ_COMMITTED");
-    config.setAutoCommit(database.kind() != DatabaseKind.MARIADB);
+    config.setAutoCommit(autoCommit);
     return new HikariDataSource(config);
   }
 }
