@@ -8,7 +8,9 @@ import java.util.Optional;
 
 /**
  * An insert that meets a known key fails, and leaves a shared lock on its row: that is what a guard
- * wants to have there. Waits are counted in seconds here.
+ * wants to have there. With ON DUPLICATE KEY UPDATE the lock would be exclusive, and guards of
+ * other handlers would wait for the body; IGNORE would swallow what does not fit. The price is a
+ * warning in the log of the driver for each repeat. Waits are counted in seconds here.
  */
 final class MariaDbGuardSql implements GuardSql {
 
