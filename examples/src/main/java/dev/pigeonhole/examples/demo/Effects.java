@@ -1,5 +1,6 @@
 package dev.pigeonhole.examples.demo;
 
+import dev.pigeonhole.examples.demo.Options.Mode;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -40,11 +41,20 @@ final class Effects {
       GROUP BY h.handler_key
       """;
 
+  /** Of what inline handlers have not finished there is no row: it is with the source. */
+  private static final String WITHOUT_RECEIPT =
+      """
+      SELECT h.handler_key, m.id
+      FROM {message} m CROSS JOIN {handler} h
+      WHERE NOT EXISTS (SELECT 1 FROM {receipt} r WHERE r.seq = m.seq AND r.key_id = h.key_id)
+      """;
+
   /** One handler while it is counted; the arrays are indexed by the number of the order. */
   private static final class Count {
     final int[] effects;
     final int[] invocations;
     final BitSet unsettled = new BitSet();
+    final BitSet withoutReceipt = new BitSet(); // of inline handlers
     long completed;
     long poisoned;
     long held;
@@ -58,21 +68,23 @@ final class Effects {
 
   private final Plan plan;
   private final int messages;
+  private final Mode mode;
   private final List<String> keys = Handlers.KEYS;
   private final List<Count> counts;
   private long accepted;
   private long inversions;
 
-  private Effects(Plan plan, int messages) {
+  private Effects(Plan plan, Options options) {
     this.plan = plan;
-    this.messages = messages;
+    this.messages = options.messages();
+    this.mode = options.mode();
     this.counts = keys.stream().map(key -> new Count(messages)).toList();
   }
 
   /** Reads everything that the workers left behind. */
-  static Effects read(Plan plan, int messages, Path directory, Connection connection)
+  static Effects read(Plan plan, Options options, Path directory, Connection connection)
       throws IOException, SQLException {
-    Effects effects = new Effects(plan, messages);
+    Effects effects = new Effects(plan, options);
     effects.readTables(connection);
     effects.readEffects(Handlers.effects(directory));
     effects.readAttempts(Handlers.attempts(directory));
@@ -90,18 +102,27 @@ final class Effects {
   /**
    * The rows of the report.
    *
-   * @param answered the orders of which somebody was told that they are stored
+   * @param answered the orders of which somebody was told that they are stored, or finished
+   * @param deadLetters what the source has given up
    */
-  List<Report.Row> rows(BitSet answered) {
-    return keys.stream().map(key -> row(key, answered)).toList();
+  List<Report.Row> rows(BitSet answered, DeadLetters deadLetters) {
+    return keys.stream().map(key -> row(key, answered, deadLetters.of(key))).toList();
   }
 
-  private Report.Row row(String key, BitSet answered) {
+  private Report.Row row(String key, BitSet answered, BitSet givenUp) {
     Count count = count(key);
+    // What was neither given up nor answered will be brought again. If the source was told that it
+    // is finished, nobody will bring it: then it is missing in the sum, and lost without an effect.
+    BitSet returning = (BitSet) count.withoutReceipt.clone();
+    returning.andNot(givenUp);
+    returning.andNot(answered);
+    BitSet unsettled = (BitSet) count.unsettled.clone();
+    unsettled.or(givenUp);
+    unsettled.or(returning);
     long lost = 0;
     long doubled = 0;
     for (int order = 0; order < messages; order++) {
-      if (count.effects[order] == 0 && answered.get(order) && !count.unsettled.get(order)) {
+      if (count.effects[order] == 0 && answered.get(order) && !unsettled.get(order)) {
         lost++;
       }
       doubled += Math.max(0, count.effects[order] - 1);
@@ -110,9 +131,9 @@ final class Effects {
         key,
         key.equals(Handlers.LEDGER),
         count.completed,
-        count.poisoned,
+        count.poisoned + givenUp.cardinality(),
         count.held,
-        count.pending,
+        count.pending + returning.cardinality(),
         Arrays.stream(count.invocations).sum(),
         Arrays.stream(count.invocations).map(n -> Math.max(0, n - 1)).sum(),
         lost,
@@ -135,6 +156,13 @@ final class Effects {
       try (ResultSet rows = statement.executeQuery(named(UNSETTLED, quote))) {
         while (rows.next()) {
           unsettled(count(rows.getString(1)), Plan.number(rows.getString(2)), rows.getString(3));
+        }
+      }
+      if (mode == Mode.INLINE) {
+        try (ResultSet rows = statement.executeQuery(named(WITHOUT_RECEIPT, quote))) {
+          while (rows.next()) {
+            count(rows.getString(1)).withoutReceipt.set(Plan.number(rows.getString(2)));
+          }
         }
       }
       try (ResultSet rows = statement.executeQuery("SELECT order_id FROM ledger_entry")) {

@@ -3,9 +3,11 @@ package dev.pigeonhole.examples.demo;
 import static dev.pigeonhole.HandlerOption.unordered;
 
 import dev.pigeonhole.Channel;
+import dev.pigeonhole.ChannelBuilder;
 import dev.pigeonhole.HandlerTransaction;
 import dev.pigeonhole.Received;
 import dev.pigeonhole.examples.OrderPlaced;
+import dev.pigeonhole.examples.demo.Options.Mode;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -31,6 +33,9 @@ final class Handlers {
       "CREATE TABLE ledger_entry (order_id varchar(40) NOT NULL, customer varchar(40) NOT NULL,"
           + " cents bigint NOT NULL)";
 
+  /** Says how often a copy has come back from inline handlers; not there for the first time. */
+  static final String RETURNS = "returns";
+
   private final Plan plan;
   private final EffectLog effects;
   private final EffectLog attempts;
@@ -49,8 +54,9 @@ final class Handlers {
     return directory.resolve("attempts.log");
   }
 
-  Channel channel() {
-    return Channel.named(CHANNEL)
+  Channel channel(Mode mode) {
+    ChannelBuilder channel = Channel.named(CHANNEL);
+    return (mode == Mode.INLINE ? channel.inline() : channel)
         .on(OrderPlaced.class)
         .orderedBy(OrderPlaced::customer)
         .handleMessage(STOCK, this::leaveEffect, unordered())
@@ -83,10 +89,15 @@ final class Handlers {
     if (plan.isPoisonous(number)) {
       throw new IllegalStateException("no printer understands " + received.payload().order());
     }
-    if (received.attempt() <= plan.failures(number)) {
+    if (received.attempt() + returns(received) <= plan.failures(number)) {
       throw new IOException("the mail server is busy");
     }
     effects.append(received.handler(), number);
+  }
+
+  /** Where retries are the source's, it counts them too: to an inline handler each is the first. */
+  private static int returns(Received<OrderPlaced> received) {
+    return received.headers().get(RETURNS) instanceof Number returns ? returns.intValue() : 0;
   }
 
   private int begin(Received<OrderPlaced> received) throws IOException {

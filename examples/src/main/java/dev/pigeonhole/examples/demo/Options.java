@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Function;
 
 /** What a run is asked to do. */
 record Options(
@@ -14,6 +15,7 @@ record Options(
     int repeats,
     int fail,
     StoreKind store,
+    Mode mode,
     int workers,
     int kill,
     long seed,
@@ -32,6 +34,18 @@ record Options(
     }
   }
 
+  /** When the handlers run. */
+  enum Mode {
+    /** The inbox stores an order, and runs its handlers afterwards. */
+    STORED,
+    /** The handlers run while an order is handed in; its source brings it again if one fails. */
+    INLINE;
+
+    String text() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
   static final String HELP =
       """
       Usage: ./demo [options]
@@ -42,6 +56,7 @@ record Options(
         --repeats PERCENT  of the orders are sent a second time (20)
         --fail PERCENT     of the flaky handler's deliveries fail once or twice (5)
         --store NAME       h2, postgres or mariadb, all embedded (h2)
+        --mode NAME        stored, or inline: handlers run while an order is handed in (stored)
         --workers N        worker processes; more than one needs postgres or mariadb (1)
         --kill N           kill -9 of a random worker at N random moments (0)
         --seed N           the same seed asks the same (1)
@@ -80,6 +95,7 @@ record Options(
     VALUED.put("--repeats", "20");
     VALUED.put("--fail", "5");
     VALUED.put("--store", "h2");
+    VALUED.put("--mode", "stored");
     VALUED.put("--workers", "1");
     VALUED.put("--kill", "0");
     VALUED.put("--seed", "1");
@@ -88,7 +104,7 @@ record Options(
 
   /** What a run does that nobody told anything. */
   static final Options DEFAULTS =
-      new Options(10_000, 20, 5, StoreKind.H2, 1, 0, 1, 300, false, false);
+      new Options(10_000, 20, 5, StoreKind.H2, Mode.STORED, 1, 0, 1, 300, false, false);
 
   static Options parse(String... args) throws UsageException {
     Map<String, String> values = new LinkedHashMap<>(VALUED);
@@ -115,7 +131,8 @@ record Options(
             (int) number(values, "--messages", 1, 10_000_000),
             (int) number(values, "--repeats", 0, 100),
             (int) number(values, "--fail", 0, 100),
-            store(values.getOrDefault("--store", "")),
+            chosen("store", StoreKind.values(), StoreKind::text, values),
+            chosen("mode", Mode.values(), Mode::text, values),
             (int) number(values, "--workers", 1, 16),
             (int) number(values, "--kill", 0, 1_000),
             number(values, "--seed", Long.MIN_VALUE, Long.MAX_VALUE),
@@ -141,22 +158,26 @@ record Options(
         "--repeats=" + repeats,
         "--fail=" + fail,
         "--store=" + store.text(),
+        "--mode=" + mode.text(),
         "--workers=" + workers,
         "--kill=" + kill,
         "--seed=" + seed,
         "--timeout=" + timeout);
   }
 
-  private static StoreKind store(String name) throws UsageException {
-    for (StoreKind kind : StoreKind.values()) {
-      if (kind.text().equals(name)) {
-        return kind;
+  private static <E> E chosen(
+      String what, E[] all, Function<E, String> text, Map<String, String> values)
+      throws UsageException {
+    String name = values.getOrDefault("--" + what, "");
+    for (E each : all) {
+      if (text.apply(each).equals(name)) {
+        return each;
       }
     }
-    List<String> names = Arrays.stream(StoreKind.values()).map(StoreKind::text).toList();
+    List<String> names = Arrays.stream(all).map(text).toList();
     throw new UsageException(
-        "there is no store '%s'; there are %s".formatted(name, String.join(", ", names)),
-        "./demo --store " + nearest(name.toLowerCase(Locale.ROOT), names));
+        "there is no %s '%s'; there are %s".formatted(what, name, String.join(", ", names)),
+        "./demo --%s %s".formatted(what, nearest(name.toLowerCase(Locale.ROOT), names)));
   }
 
   private static long number(Map<String, String> values, String name, long least, long most)

@@ -12,6 +12,12 @@ import java.util.SplittableRandom;
  */
 final class Plan {
 
+  /**
+   * A handler that has failed so often is given up: by the inbox, or where it runs inline, by the
+   * source.
+   */
+  static final int MOST_ATTEMPTS = 5;
+
   private static final int ORDERS_PER_CUSTOMER = 20;
 
   private final Options options;

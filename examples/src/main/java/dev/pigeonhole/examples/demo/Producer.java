@@ -1,27 +1,41 @@
 package dev.pigeonhole.examples.demo;
 
+import dev.pigeonhole.examples.demo.Options.Mode;
+import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
 /**
- * Sends the orders of the plan, in several streams at once, and counts the answers. A send whose
- * answer died with a worker was not answered and is not counted; it is sent again.
+ * Sends the orders of the plan, in several streams at once, and counts the answers. It plays the
+ * broker: a send whose answer died with a worker was not answered and is not counted, it is sent
+ * again; a copy that inline handlers have not finished is brought again after a rest, and given up
+ * when that has been in vain too often.
  */
 final class Producer {
 
   private static final int STREAMS = 4;
+
+  /** Inline they are handled before they are answered: more would keep us waiting for long. */
+  private static final int LARGEST_INLINE_BATCH = 16;
+
   private static final int LARGEST_BATCH = 64;
 
-  /** What was answered: each number once per answer. */
-  record Tally(long sent, long conflicts, long rejected) {}
+  /**
+   * What was answered: each number once per answer. Copies that are to come again are not in it.
+   *
+   * @param answered the orders of which some worker said that they are stored, or finished, and
+   *     those that were given up
+   */
+  record Tally(
+      long sent, long conflicts, long rejected, BitSet answered, DeadLetters deadLetters) {}
 
   private final Plan plan;
   private final Options options;
   private final Workers workers;
   private final BitSet answered = new BitSet();
+  private final DeadLetters deadLetters = new DeadLetters();
   private final int backlog;
   private int answeredOrders;
   private int streamsLeft = STREAMS;
@@ -42,31 +56,24 @@ final class Producer {
   void start() {
     List<int[]> streams = plan.streams(STREAMS);
     for (int i = 0; i < STREAMS; i++) {
-      int[] numbers = streams.get(i);
+      OrderStream stream = new OrderStream(streams.get(i), System::nanoTime);
       SplittableRandom dice = new SplittableRandom(options.seed() + i);
-      Thread thread = new Thread(() -> send(numbers, dice), "producer-" + i);
+      Thread thread = new Thread(() -> send(stream, dice), "producer-" + i);
       thread.setDaemon(true);
       thread.start();
     }
   }
 
-  private void send(int[] numbers, SplittableRandom dice) {
+  private void send(OrderStream stream, SplittableRandom dice) {
+    int largest = options.mode() == Mode.INLINE ? LARGEST_INLINE_BATCH : LARGEST_BATCH;
     try {
-      int next = 0;
-      while (next < numbers.length) {
-        int end = Math.min(numbers.length, next + dice.nextInt(1, LARGEST_BATCH + 1));
-        awaitRoom();
-        String request =
-            IntStream.range(next, end)
-                .mapToObj(i -> Integer.toString(numbers[i]))
-                .collect(Collectors.joining(" "));
-        String answer = workers.ask(request);
-        if (answer.startsWith(Answer.FAILED)) {
-          // The store could not say that it has them: they come again, as from any transport.
-          Thread.sleep(100);
+      while (!stream.isEmpty()) {
+        List<Copy> batch = stream.take(dice.nextInt(1, largest + 1));
+        if (batch.isEmpty()) {
+          Thread.sleep(stream.rest().toMillis() + 1);
         } else {
-          count(numbers, next, answer);
-          next = end;
+          awaitRoom();
+          count(batch, ask(batch)).forEach(stream::putBack);
         }
       }
       streamEnded();
@@ -75,26 +82,61 @@ final class Producer {
     }
   }
 
+  /** Asks until somebody answers; one answer for each copy. */
+  private List<Answer> ask(List<Copy> batch) throws InterruptedException {
+    String request = batch.stream().map(Copy::toWord).collect(Collectors.joining(" "));
+    String answer = workers.ask(request);
+    while (answer.startsWith(Answer.FAILED)) {
+      // The store could not say that it has them: they come again, as from any transport.
+      Thread.sleep(100);
+      answer = workers.ask(request);
+    }
+    return List.of(answer.split(" ")).stream().map(Answer::ofWord).toList();
+  }
+
   private synchronized void awaitRoom() throws InterruptedException {
     while (sent >= limit || answeredOrders - settledOrders > backlog) {
       wait();
     }
   }
 
-  private synchronized void count(int[] numbers, int from, String answer) {
-    for (int i = 0; i < answer.length(); i++) {
-      sent++;
-      char letter = answer.charAt(i);
-      if (letter == Answer.CONFLICT.letter()) {
-        conflicts++;
-      } else if (letter == Answer.REJECTED.letter()) {
-        rejected++;
-      } else if (!answered.get(numbers[from + i])) {
-        answered.set(numbers[from + i]);
-        answeredOrders++;
+  /** Returns those that are to be brought again. */
+  private synchronized List<Copy> count(List<Copy> batch, List<Answer> answers) {
+    List<Copy> again = new ArrayList<>();
+    for (int i = 0; i < answers.size(); i++) {
+      Copy copy = batch.get(i);
+      Answer answer = answers.get(i);
+      switch (answer.kind()) {
+        case BUSY -> again.add(copy);
+        case UNFINISHED -> {
+          if (copy.returned().returns() < Plan.MOST_ATTEMPTS) {
+            again.add(copy.returned());
+          } else {
+            deadLetters.add(copy.order(), answer.unfinished());
+            answered(copy);
+          }
+        }
+        case CONFLICT -> {
+          sent++;
+          conflicts++;
+        }
+        case REJECTED -> {
+          sent++;
+          rejected++;
+        }
+        case ACCEPTED, REPEAT -> answered(copy);
       }
     }
     notifyAll();
+    return again;
+  }
+
+  private void answered(Copy copy) {
+    sent++;
+    if (!answered.get(copy.order())) {
+      answered.set(copy.order());
+      answeredOrders++;
+    }
   }
 
   private synchronized void streamEnded() {
@@ -124,12 +166,16 @@ final class Producer {
     return streamsLeft == 0;
   }
 
-  synchronized Tally tally() {
-    return new Tally(sent, conflicts, rejected);
+  synchronized long sent() {
+    return sent;
   }
 
-  /** The orders of which some worker said that they are stored. */
-  synchronized BitSet answered() {
-    return (BitSet) answered.clone();
+  /** How many deliveries were given up. */
+  synchronized long givenUp() {
+    return deadLetters.size();
+  }
+
+  synchronized Tally tally() {
+    return new Tally(sent, conflicts, rejected, (BitSet) answered.clone(), deadLetters.copy());
   }
 }

@@ -1,5 +1,6 @@
 package dev.pigeonhole.examples.demo;
 
+import dev.pigeonhole.examples.demo.Options.Mode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -127,10 +128,20 @@ record Report(
         "%d sent = %d accepted + %d repeats + %d conflicts + %d rejected%n"
             .formatted(sent, accepted, repeats(), conflicts, rejected));
     text.append(
-        "%d retries, %d kills, %d out of order, %.1f seconds on %s%n"
-            .formatted(sum(Row::retries), kills, inversions, seconds, options.store().text()));
+        "%d retries, %d kills, %d out of order, %.1f seconds on %s, %s%n"
+            .formatted(
+                sum(Row::retries),
+                kills,
+                inversions,
+                seconds,
+                options.store().text(),
+                options.mode().text()));
     if (sum(Row::poisoned) > 0) {
-      text.append("poisoned: one order is made to fail for good; it is kept until somebody acts\n");
+      text.append("poisoned: one order is made to fail for good; ")
+          .append(
+              options.mode() == Mode.INLINE
+                  ? "its source has given it up\n"
+                  : "it is kept until somebody acts\n");
     }
     if (sum(Row::repeatedEffects) > 0) {
       text.append(
@@ -174,7 +185,7 @@ record Report(
     StringBuilder json = new StringBuilder("{");
     json.append("\"ok\":").append(ok());
     text(json, "store", options.store().text());
-    text(json, "mode", "stored");
+    text(json, "mode", options.mode().text());
     text(json, "transport", "local");
     number(json, "seed", options.seed());
     number(json, "messages", options.messages());

@@ -113,7 +113,7 @@ final class Run {
       long asked = System.nanoTime();
       String answer = workers.ask("status", LOOK);
       if (answer != null && !answer.startsWith(Answer.FAILED)) {
-        status = Status.ofLine(answer);
+        status = Status.ofLine(answer).plus(new Status(0, producer.givenUp(), 0, 0));
         producer.settled(status.settled() / Handlers.KEYS.size());
         show(producer, killer);
         if (allSent && status.pending() == 0) {
@@ -137,7 +137,7 @@ final class Run {
 
   private void show(Producer producer, Killer killer) {
     long deliveries = (long) options.messages() * Handlers.KEYS.size();
-    long sent = producer.tally().sent();
+    long sent = producer.sent();
     progress.show(
         sent + status.settled(),
         plan.sends() + deliveries,
@@ -155,18 +155,18 @@ final class Run {
   private Report count(Database database, Producer producer, Killer killer, @Nullable String error)
       throws IOException, SQLException {
     try (Connection connection = database.connect()) {
-      Effects effects = Effects.read(plan, options.messages(), directory, connection);
+      Effects effects = Effects.read(plan, options, directory, connection);
       Producer.Tally tally = producer.tally();
       // Where the end came early, some are stored that nobody lived to be told of.
       long unanswered =
-          error == null ? 0 : Math.max(0, effects.accepted() - producer.answered().cardinality());
+          error == null ? 0 : Math.max(0, effects.accepted() - tally.answered().cardinality());
       return new Report(
           options,
           tally.sent() + unanswered,
           effects.accepted(),
           tally.conflicts(),
           tally.rejected(),
-          effects.rows(producer.answered()),
+          effects.rows(tally.answered(), tally.deadLetters()),
           effects.inversions(),
           killer.kills(),
           seconds(),

@@ -3,12 +3,12 @@ package dev.pigeonhole.examples.demo;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.admin.HandlerCounts;
+import dev.pigeonhole.examples.OrderPlaced;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.store.StoreException;
 import java.io.BufferedReader;
@@ -21,10 +21,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /**
- * A worker process: it accepts what the demo hands it, and handles what the store hands it. It
- * keeps nothing that a {@code kill -9} could take away.
+ * A worker process: it accepts what the demo hands it, and handles what the store hands it, or
+ * handles at once what the demo hands it. It keeps nothing that a {@code kill -9} could take away.
  */
 public final class Worker {
 
@@ -44,15 +45,16 @@ public final class Worker {
     int port = Integer.parseInt(args[0]);
     Path directory = Path.of(args[1]);
     List<String> database = List.of(args).subList(2, 5);
-    Plan plan = new Plan(Options.parse(Arrays.copyOfRange(args, 5, args.length)));
+    Options options = Options.parse(Arrays.copyOfRange(args, 5, args.length));
+    Plan plan = new Plan(options);
 
     Handlers handlers = new Handlers(plan, directory);
     HikariDataSource pool = Database.pool(database, 16);
     Inbox inbox =
         Inbox.on(JdbcStore.of(pool))
             .named("demo")
-            .channel(handlers.channel())
-            .retry(RetryPolicy.exponential(Duration.ofMillis(200)).maxAttempts(5))
+            .channel(handlers.channel(options.mode()))
+            .retry(RetryPolicy.exponential(Duration.ofMillis(200)).maxAttempts(Plan.MOST_ATTEMPTS))
             // Shorter than the defaults, as a demo has no time to wait for the dead.
             .beat(Duration.ofSeconds(1))
             .deadAfter(Duration.ofSeconds(4))
@@ -82,23 +84,23 @@ public final class Worker {
     }
   }
 
-  /** One letter for each number in the line. */
-  private String accept(String numbers) {
+  /** One answer for each copy in the line. */
+  private String accept(String copies) {
     List<Message> batch =
-        Arrays.stream(numbers.split(" "))
-            .map(Integer::parseInt)
-            .map(plan::order)
-            .map(order -> Message.of(order.order(), order))
-            .toList();
-    StringBuilder letters = new StringBuilder();
+        Arrays.stream(copies.split(" ")).map(Copy::ofWord).map(this::message).toList();
     try {
-      for (Acceptance answer : inbox.accept(Handlers.CHANNEL, batch)) {
-        letters.append(Answer.of(answer).letter());
-      }
-      return letters.toString();
+      return inbox.accept(Handlers.CHANNEL, batch).stream()
+          .map(acceptance -> Answer.of(acceptance).toWord())
+          .collect(Collectors.joining(" "));
     } catch (StoreException e) {
       return Answer.FAILED + e.toString().replace('\n', ' ');
     }
+  }
+
+  private Message message(Copy copy) {
+    OrderPlaced order = plan.order(copy.order());
+    Message message = Message.of(order.order(), order);
+    return copy.returns() == 0 ? message : message.header(Handlers.RETURNS, copy.returns());
   }
 
   private String status() {

@@ -13,6 +13,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The demo as a process of its own, for what only a process can show. */
 class DemoTest {
@@ -20,15 +22,18 @@ class DemoTest {
 
   @TempDir private Path directory;
 
-  @Test
-  void whoInterruptsIsToldTrueNumbersAndLeavesNothingBehind() throws IOException {
-    try (JavaProcess demo = demo("--json", "--json", "--messages", "50000")) {
+  @ParameterizedTest
+  @CsvSource({"stored, 50000", "inline, 2000"})
+  void whoInterruptsIsToldTrueNumbersAndLeavesNothingBehind(String mode, int messages)
+      throws IOException {
+    try (JavaProcess demo = demo("--json", "--messages", messages, "--mode", mode)) {
       demo.awaitLine(line -> line.matches(" +[1-9]\\d?%  sent [1-9].*"), PATIENCE);
       demo.terminate();
 
       assertThat(demo.waitFor(PATIENCE)).isEqualTo(130);
       String json = onlyJson(demo);
       assertThat(json).contains("\"ok\":false", "\"error\":\"interrupted\"");
+      assertThat(json).contains("\"mode\":\"%s\"".formatted(mode));
       assertThat(number(json, "sent")).isPositive();
       assertThat(number(json, "repeats")).isNotNegative();
       assertThat(number(json, "sent"))

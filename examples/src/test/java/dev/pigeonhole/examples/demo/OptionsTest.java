@@ -3,6 +3,7 @@ package dev.pigeonhole.examples.demo;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.pigeonhole.examples.demo.Options.Mode;
 import dev.pigeonhole.examples.demo.Options.StoreKind;
 import dev.pigeonhole.examples.demo.Options.UsageException;
 import org.junit.jupiter.api.Test;
@@ -18,9 +19,12 @@ class OptionsTest {
 
   @Test
   void valuesFollowTheirNameOrAnEqualsSign() throws Exception {
-    Options options = Options.parse("--messages", "7", "--store=mariadb", "--seed", "-3", "--json");
+    Options options =
+        Options.parse(
+            "--messages", "7", "--store=mariadb", "--mode", "inline", "--seed", "-3", "--json");
     assertThat(options.messages()).isEqualTo(7);
     assertThat(options.store()).isEqualTo(StoreKind.MARIADB);
+    assertThat(options.mode()).isEqualTo(Mode.INLINE);
     assertThat(options.seed()).isEqualTo(-3);
     assertThat(options.json()).isTrue();
   }
@@ -28,7 +32,7 @@ class OptionsTest {
   @Test
   void aWorkerReadsTheRunThatItWasStartedFor() throws Exception {
     Options options =
-        Options.parse("--store", "postgres", "--workers", "3", "--kill", "2", "--seed", "9");
+        Options.parse("--store=postgres", "--mode=inline", "--workers=3", "--kill=2", "--seed=9");
     assertThat(Options.parse(options.toArguments().toArray(String[]::new))).isEqualTo(options);
   }
 
@@ -54,6 +58,10 @@ class OptionsTest {
           --workers 99 --store postgres | --workers must be between 1 and 16, not 99 | ./demo --workers 16
           --store postgre        | there is no store 'postgre'; there are h2, postgres, mariadb | ./demo --store postgres
           --store MariaDB        | there is no store 'MariaDB'; there are h2, postgres, mariadb | ./demo --store mariadb
+          --mode onlin           | there is no mode 'onlin'; there are stored, inline | ./demo --mode inline
+          --mode Stored          | there is no mode 'Stored'; there are stored, inline | ./demo --mode stored
+          --mode                 | --mode needs a value                         | ./demo --mode stored
+          --mod inline           | there is no option '--mod'                   | ./demo --mode stored
           --workers 2            | --workers 2 needs a server: one process holds the file of H2 | ./demo --store postgres --workers 2
           """)
   void wrongUsageNamesTheNearestValidForm(String args, String message, String nearest) {

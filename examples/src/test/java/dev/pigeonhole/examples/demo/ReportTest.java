@@ -29,6 +29,16 @@ class ReportTest {
   }
 
   @Test
+  void theModeIsNamedToPeopleAndMachines() throws Exception {
+    Options options = Options.parse("--mode", "inline");
+    Report report = new Report(options, 12, 10, 0, 0, List.of(PLAIN, LEDGER), 0, 0, 1.25, null);
+    assertThat(report.toJson()).contains("\"mode\":\"inline\"");
+    assertThat(report.table()).contains("seconds on h2, inline\n", "its source has given it up");
+    assertThat(report(12, 10, 0, PLAIN, LEDGER).table())
+        .contains("seconds on h2, stored\n", "it is kept until somebody acts");
+  }
+
+  @Test
   void whatMustNotBeIsNamed() {
     Row doubled = new Row("ledger", true, 10, 0, 0, 0, 11, 1, 0, 3);
     Row lost = new Row("plain", false, 10, 0, 0, 0, 9, 0, 4, 0);
