@@ -197,7 +197,7 @@ final class Endings {
       LOG.info(
           "Handler '{}' still fails and is tried again in {}: {}",
           handler,
-          wait,
+          Spans.shown(wait),
           Failures.line(failure));
       return new Outcome.LaterUncounted(wait);
     }
@@ -208,7 +208,7 @@ final class Endings {
         handler,
         events.inbox(),
         reason,
-        wait,
+        Spans.shown(wait),
         Failures.line(failure));
     events.tell(new InboxEvent.HandlerPaused(events.inbox(), handler, reason));
     return outcome;
@@ -244,7 +244,7 @@ final class Endings {
           attempt.attempt(),
           Names.shown(attempt.message().toString()),
           attempt.handler.key(),
-          uncounted.delay(),
+          Spans.shown(uncounted.delay()),
           Failures.line(failure));
       return;
     }
@@ -283,7 +283,7 @@ final class Endings {
         attempt.handler.key(),
         attempt.work.delivery().failures() + 1,
         policy(attempt).maxAttempts(),
-        next,
+        Spans.shown(next),
         Failures.line(failure),
         leftOut == 0 ? "" : " (" + leftOut + " failures before this one were not logged)");
     LOG.debug("It failed with {}", failure.stack());

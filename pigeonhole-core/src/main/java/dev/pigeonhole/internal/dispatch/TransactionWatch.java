@@ -2,6 +2,7 @@ package dev.pigeonhole.internal.dispatch;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.internal.registry.Spans;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -71,7 +72,7 @@ public final class TransactionWatch implements AutoCloseable {
         "The guarded run of {} holds its transaction for more than {}; its locks are in the way of"
             + " others",
         what,
-        limit.dividedBy(6));
+        Spans.shown(limit.dividedBy(6)));
   }
 
   private void strike(Connection connection) {
@@ -103,7 +104,7 @@ public final class TransactionWatch implements AutoCloseable {
           ("The guarded run of %s took longer than %s, and was rolled back. Do slow work outside of"
                   + " the transaction, or give it more time with timeLimit(…), an inline handler with"
                   + " within(…).")
-              .formatted(what, limit),
+              .formatted(what, Spans.shown(limit)),
           cause);
     }
   }

@@ -94,7 +94,8 @@ class EndingsTest {
     assertThat(logged(Level.INFO))
         .singleElement()
         .asString()
-        .contains("Attempt 1 to deliver", "1 of 3 failures", "m-7", "'h'", "PT7S")
+        .contains(
+            "Attempt 1 to deliver", "1 of 3 failures", "m-7", "'h'", "the next one is in 7 s:")
         .contains("PH-HND-01", "java.lang.IllegalStateException: out of stock");
     assertThat(log.list).allMatch(event -> event.getThrowableProxy() == null);
     assertThat(logged(Level.DEBUG)).singleElement().asString().contains("\tat ");
