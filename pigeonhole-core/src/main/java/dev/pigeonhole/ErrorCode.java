@@ -130,6 +130,12 @@ public enum ErrorCode {
     return text;
   }
 
+  /** The same as {@link #text}: it is what people look for. */
+  @Override
+  public String toString() {
+    return text;
+  }
+
   /** The code with this text, as a store keeps it; an unknown one reads as a plain failure. */
   public static ErrorCode of(String text) {
     for (ErrorCode code : values()) {

@@ -25,6 +25,11 @@ class ErrorCodeTest {
   }
 
   @Test
+  void aCodeIsShownAsPeopleLookForIt() {
+    assertThat(ErrorCode.values()).allMatch(code -> code.toString().equals(code.text()));
+  }
+
+  @Test
   void aStoredCodeIsReadBack() {
     assertThat(ErrorCode.values()).allMatch(code -> ErrorCode.of(code.text()) == code);
     assertThat(ErrorCode.of("PH-FUTURE-99")).isEqualTo(ErrorCode.HANDLER_FAILED);

@@ -129,7 +129,7 @@ class TestInboxTest {
         .failedWithMessage("never: x");
     fails("1 deliveries are poisoned", () -> assertThat(refusing).hasNoPoison());
     fails(
-        "to be poisoned with HANDLER_FAILED",
+        "to be poisoned with PH-HND-01",
         () ->
             assertThat(refusing)
                 .delivery("m-1", "refuse")
