@@ -174,14 +174,14 @@ public final class Rules {
       boolean former = earlier.former() || place.former();
       add(
           former ? ErrorCode.FORMER_KEY_TAKEN : ErrorCode.HANDLER_KEY_TWICE,
-          ("%s '%s' of %s is already declared by %s. Keys are stored with every delivery, so each"
+          ("%s '%s' of %s is already declared %s. Keys are stored with every delivery, so each"
                   + " must be unique, former keys included, over all channels and inboxes. Rename"
                   + " one of the two.")
               .formatted(
                   place.former() ? "Former key" : "Handler key",
                   place.key(),
                   place.where(),
-                  earlier.where()));
+                  earlier.where().equals(place.where()) ? "there" : "by " + earlier.where()));
       return;
     }
     Place similar = foldedKeys.putIfAbsent(place.key().toLowerCase(Locale.ROOT), place);

@@ -163,6 +163,13 @@ class RulesTest {
   }
 
   @Test
+  void d28_oneKeyTwiceInOnePlaceNamesItOnce() {
+    assertThat(only(ErrorCode.HANDLER_KEY_TWICE, channel("orders", handler("a"), handler("a"))))
+        .containsOnlyOnce("'orders'")
+        .contains("'a'", "already declared there.");
+  }
+
+  @Test
   void d29_aFormerKeyIsAsTakenAsAKey() {
     assertThat(
             only(
