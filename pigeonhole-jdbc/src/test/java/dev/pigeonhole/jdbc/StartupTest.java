@@ -342,6 +342,17 @@ class StartupTest {
                         }));
   }
 
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void d76_aSchemaThatDoesNotExistIsNamedBeforeAnythingIsMadeInIt(TestDatabase database) {
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> Schema.ofDefaults().schema("nowhere").applyTo(database.dataSource()))
+        .withMessageStartingWith("PH-DB-04: There is no schema nowhere,")
+        .withMessageContaining("Create it")
+        .withMessageContaining("Schema.ofDefaults().schema(\"nowhere\").applyTo(")
+        .withMessageNotContaining(".grants(");
+  }
+
   @Test
   void pg08_d93_anyDefaultIsolationWorks() {
     try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {

@@ -1,6 +1,9 @@
 package dev.pigeonhole.jdbc.internal;
 
+import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.store.CrashPoints;
+import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.store.StoreException.Kind;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -169,6 +172,12 @@ public final class Migrations {
   }
 
   private void run(Connection connection) throws SQLException {
+    connection.setAutoCommit(true); // no snapshot is left behind that is older than the lock
+    Session session = session(connection);
+    if (!SchemaChecks.schemaExists(session)) {
+      throw new StoreException(
+          Kind.PERMANENT, ErrorCode.DATABASE_PRIVILEGE, SchemaChecks.noSchema(session), null);
+    }
     switch (dialect.name()) {
       case "postgresql" -> inOneTransaction(connection);
       case "mariadb" -> underNamedLock(connection);
@@ -234,9 +243,7 @@ public final class Migrations {
       statement.execute(tables.sql(each));
       CrashPoints.reach("migrate.after-statement");
     }
-    Session session =
-        new Session(connection, dialect, tables, null, true, false, Session.LockWait.NORMAL);
-    Map<Integer, String> applied = applied(session);
+    Map<Integer, String> applied = applied(session(connection));
     for (Script script : scripts(dialect)) {
       if (applied.containsKey(script.version())) {
         continue;
@@ -248,6 +255,10 @@ public final class Migrations {
       statement.execute(record(dialect, tables, script));
       CrashPoints.reach("migrate.after-statement");
     }
+  }
+
+  private Session session(Connection connection) {
+    return new Session(connection, dialect, tables, null, true, false, Session.LockWait.NORMAL);
   }
 
   private static String record(Dialect dialect, Tables tables, Script script) {

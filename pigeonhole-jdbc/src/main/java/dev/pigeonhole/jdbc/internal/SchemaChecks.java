@@ -54,13 +54,7 @@ final class SchemaChecks {
     List<Migrations.Script> scripts = Migrations.scripts(session.dialect);
     int newest = scripts.get(scripts.size() - 1).version();
     if (applied.isEmpty() && !schemaExists(session)) {
-      findings.problem(
-          ErrorCode.DATABASE_PRIVILEGE,
-          ("There is no schema %s, or this role may not use it. Create it, or let its owner run"
-                  + " GRANT USAGE ON SCHEMA %s TO the role, and then call"
-                  + " %s.applyTo(dataSource).")
-              .formatted(
-                  session.tables.schema(), session.tables.schema(), session.tables.inJava()));
+      findings.problem(ErrorCode.DATABASE_PRIVILEGE, noSchema(session));
       return false;
     }
     if (applied.isEmpty()) {
@@ -104,7 +98,13 @@ final class SchemaChecks {
     return "%s.sql(\"%s\")".formatted(session.tables.inJava(), session.dialect.name());
   }
 
-  private static boolean schemaExists(Session session) throws SQLException {
+  static String noSchema(Session session) {
+    return ("There is no schema %s, or this role may not use it. Create it, or let its owner run"
+            + " GRANT USAGE ON SCHEMA %s TO the role, and then call %s.applyTo(dataSource).")
+        .formatted(session.tables.schema(), session.tables.schema(), session.tables.inJava());
+  }
+
+  static boolean schemaExists(Session session) throws SQLException {
     String schema = session.tables.schema();
     return schema == null
         || session
