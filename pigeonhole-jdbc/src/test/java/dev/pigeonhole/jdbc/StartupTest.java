@@ -424,6 +424,19 @@ class StartupTest {
   }
 
   @Test
+  void withoutTransactionalHandlersNobodySpeaksOfThem() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.H2)) {
+      Schema.migrate(database.dataSource());
+      Channel channel = Channel.named("orders").on(String.class).handle("a", text -> {}).build();
+      assertThatExceptionOfType(ConfigurationException.class)
+          .isThrownBy(() -> Inbox.on(JdbcStore.of(database.pool(3))).channel(channel).build())
+          .withMessageContaining("3 (accepting, reading, settling) + 1 (beats) = 4.")
+          .withMessageContaining("Enlarge the pool to 4, or take the beats")
+          .withMessageNotContaining("transactional");
+    }
+  }
+
+  @Test
   void thePoolMustHoldThreeTheBeatAndEverySlotOfATransactionalHandler() {
     try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
       Schema.migrate(database.dataSource());

@@ -70,17 +70,17 @@ final class StartupChecks {
         size.isPresent() && size.getAsInt() < needed,
         ErrorCode.POOL_TOO_SMALL,
         ("The pool has %d connections and the inbox may hold %d at once: %d (accepting, reading,"
-                + " settling) + %d (slots of transactional handlers)%s%s = %d. Enlarge the pool to"
-                + " %d, or lower the concurrency of transactional handlers%s.")
+                + " settling)%s%s%s = %d. Enlarge the pool to %d%s%s.")
             .formatted(
                 size.orElse(0),
                 needed,
                 engine,
-                slots,
+                slots == 0 ? "" : " + %d (slots of transactional handlers)".formatted(slots),
                 sharedWithBeats ? " + 1 (beats)" : "",
                 notifying ? " + 1 (to hear of other nodes)" : "",
                 needed,
                 needed,
+                slots == 0 ? "" : ", or lower the concurrency of transactional handlers",
                 sharedWithBeats ? ", or take the beats elsewhere with beatsOn(…)" : ""));
   }
 
