@@ -485,6 +485,7 @@ class StartupTest {
             e -> {
               assertThat(e.code()).isEqualTo(ErrorCode.DATABASE_UNREACHABLE);
               assertThat(e.kind()).isEqualTo(StoreException.Kind.TRANSIENT);
+              assertThat(e).hasMessageContaining("Check that it is running, that address, user");
             });
   }
 

@@ -77,7 +77,8 @@ final class Errors {
         code == ErrorCode.DATABASE_LOCKED
             ? "Another process has this H2 file open, and an embedded H2 database belongs to one"
                 + " process. End the other one, or use another file: "
-            : "No connection to the database: ";
+            : "There is no connection to the database. Check that it is running, that address, user"
+                + " and password of the data source are right, and that its pool is not used up: ";
     return new StoreException(Kind.TRANSIENT, code, text + describe(root(e)), e);
   }
 
