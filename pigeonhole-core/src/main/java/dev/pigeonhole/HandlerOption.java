@@ -100,9 +100,10 @@ public final class HandlerOption {
   }
 
   /**
-   * Its own business key, which wins over that of the type. A stored message has one identity for
-   * all its handlers, so it is only for types with a single one; with others beside it, an inbox
-   * refuses to start with {@code PH-CFG-16}.
+   * Its own business key, which wins over that of the type. The only handler of a type may have
+   * one, and any that is {@link #inline}: that one alone goes by it, and its siblings by what the
+   * message is known by. A stored message has one identity for all its handlers, so beside others a
+   * stored handler with its own key refuses to start, with {@code PH-CFG-16}.
    *
    * @param type the class of the messages
    */

@@ -89,6 +89,28 @@ public record NewMessage(
         place);
   }
 
+  /** The same message under another identity, which nobody wants stored. */
+  public NewMessage under(String source, String id, int lane, OnConflict onConflict) {
+    return new NewMessage(
+        source,
+        id,
+        type,
+        channel,
+        transport,
+        lane,
+        keyHash,
+        orderingKey,
+        content,
+        contentType,
+        headers,
+        contentHash,
+        onConflict,
+        occurredAt,
+        notBefore,
+        List.of(),
+        place);
+  }
+
   /** As it would be read under this number; the arrays are shared. */
   public StoredMessage stored(long seq, Instant receivedAt) {
     return new StoredMessage(

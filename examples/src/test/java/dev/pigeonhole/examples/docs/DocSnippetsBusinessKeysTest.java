@@ -1,5 +1,6 @@
 package dev.pigeonhole.examples.docs;
 
+import static dev.pigeonhole.HandlerOption.inline;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -8,6 +9,7 @@ import dev.pigeonhole.Channel;
 import dev.pigeonhole.HandlerOption;
 import dev.pigeonhole.Idempotent;
 import dev.pigeonhole.IdempotentMessage;
+import dev.pigeonhole.Inbox;
 import dev.pigeonhole.KeySelector;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.MessageRef;
@@ -16,6 +18,11 @@ import dev.pigeonhole.event.EventCounts;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.examples.docs.Shop.OrderPlaced;
 import dev.pigeonhole.examples.docs.Shop.PaymentReceived;
+import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.jdbc.Schema;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
 import dev.pigeonhole.testkit.TestInbox;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -49,6 +56,7 @@ class DocSnippetsBusinessKeysTest {
   // end
 
   private final List<Object> handled = new ArrayList<>();
+  private final List<Object> told = new ArrayList<>();
 
   private String channel = "commands";
 
@@ -136,6 +144,30 @@ class DocSnippetsBusinessKeysTest {
     TestInbox inbox = TestInbox.of(payments);
     accepted(inbox, Message.of("m-1", new PaymentReceived("r-1", "a-1", 100)));
     repeated(inbox, Message.of("m-2", new PaymentReceived("r-1", "a-1", 100)));
+  }
+
+  @Test
+  void ofAnInlineHandler() {
+    // snippet:inline-key-selector
+    Channel payments =
+        Channel.named("payments")
+            .on(PaymentReceived.class)
+            .handle("tell-customer", payment -> told.add(payment), inline())
+            .handle(
+                "post-to-ledger",
+                payment -> handled.add(payment),
+                inline(),
+                HandlerOption.keyedBy(PaymentReceived.class, PaymentReceived::reference))
+            .build();
+    // end
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.H2)) {
+      Schema.migrate(database.dataSource());
+      Inbox inbox = Inbox.on(JdbcStore.of(database.pool(4))).channel(payments).build();
+      inbox.accept("payments", Message.of("m-1", new PaymentReceived("r-1", "a-1", 100)));
+      inbox.accept("payments", Message.of("m-2", new PaymentReceived("r-1", "a-1", 100)));
+    }
+    assertThat(told).hasSize(2);
+    assertThat(handled).hasSize(1);
   }
 
   @Test

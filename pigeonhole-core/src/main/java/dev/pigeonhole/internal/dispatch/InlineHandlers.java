@@ -9,6 +9,7 @@ import dev.pigeonhole.TransactionalHandler;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.registry.Payloads;
+import dev.pigeonhole.internal.registry.Spans;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Guards;
@@ -43,12 +44,16 @@ public final class InlineHandlers {
    * What came of one message.
    *
    * @param ran whether some handler was run
-   * @param differs whether it was known with other content; then none was
+   * @param differs what was known with other content; null for nothing. Who comes after it was not
+   *     run
    * @param known when a handler had finished it before
    * @param failures of those that have not finished it, by their keys
    */
   public record Outcome(
-      boolean ran, boolean differs, @Nullable Instant known, Map<String, Failure> failures) {}
+      boolean ran,
+      @Nullable NewMessage differs,
+      @Nullable Instant known,
+      Map<String, Failure> failures) {}
 
   private final Guards guards;
   private final Payloads payloads;
@@ -72,12 +77,14 @@ public final class InlineHandlers {
   /**
    * @param joined null for transactions of our own
    */
-  public Outcome run(@Nullable Connection joined, List<BoundHandler> handlers, NewMessage message) {
-    MessageRef ref = new MessageRef(message.source(), message.id());
+  public Outcome run(@Nullable Connection joined, List<InlineCall> calls) {
     Map<String, Failure> failures = new LinkedHashMap<>();
     boolean ran = false;
     Instant known = null;
-    for (BoundHandler handler : handlers) {
+    for (InlineCall call : calls) {
+      BoundHandler handler = call.handler();
+      NewMessage message = call.message();
+      MessageRef ref = new MessageRef(message.source(), message.id());
       Guards.Request request = new Guards.Request(message, handler.id(), PATIENCE);
       Guards.Work work = connection -> call(handler, message, connection, joined == null);
       long began = System.nanoTime();
@@ -86,7 +93,7 @@ public final class InlineHandlers {
             joined == null ? guards.run(request, work) : guards.join(joined, request, work);
         Duration took = Duration.ofNanos(System.nanoTime() - began);
         if (verdict instanceof Verdict.Differs) {
-          return new Outcome(false, true, null, Map.of());
+          return new Outcome(ran, message, null, Map.of());
         }
         if (verdict instanceof Verdict.Ran) {
           ran = true;
@@ -113,14 +120,14 @@ public final class InlineHandlers {
         }
       }
     }
-    return new Outcome(ran, false, known, failures);
+    return new Outcome(ran, null, known, failures);
   }
 
   private Failure busy(BoundHandler handler, Duration waited) {
     return Failures.of(
         ErrorCode.GUARD_BUSY,
         "Another copy of the message was still with '%s' after %s. It is no failure: offer it again."
-            .formatted(handler.key(), waited),
+            .formatted(handler.key(), Spans.shown(waited)),
         clock.instant());
   }
 

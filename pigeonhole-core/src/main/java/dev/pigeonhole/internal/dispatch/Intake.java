@@ -12,6 +12,7 @@ import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.registry.ChannelSpec;
 import dev.pigeonhole.internal.registry.Hashes;
 import dev.pigeonhole.internal.registry.HeaderFormat;
+import dev.pigeonhole.internal.registry.KeyStrategy;
 import dev.pigeonhole.internal.registry.Lookalikes;
 import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.internal.registry.Payloads;
@@ -23,6 +24,7 @@ import dev.pigeonhole.store.NewMessage;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.UUID;
@@ -51,13 +53,22 @@ public final class Intake {
       boolean idMade,
       boolean keyMissing,
       boolean ignored,
-      List<BoundHandler> inline) {
+      List<InlineCall> inline) {
 
     /** Whether nothing of it is for the acceptor of the store. */
     public boolean allInline() {
       return message != null && message.handlers().isEmpty() && !inline.isEmpty();
     }
   }
+
+  /** A message of a known type, on its way in. */
+  private record Arrival(
+      ChannelSpec channel,
+      TypeSpec type,
+      Message message,
+      String typeName,
+      Selectable selectable,
+      byte[] contentHash) {}
 
   /**
    * What a message is known by, not yet checked.
@@ -102,9 +113,13 @@ public final class Intake {
     checkSize(encoded);
     byte[] contentHash = Hashes.content(encoded.contentType(), encoded.content());
     Selectable selectable = type == null ? null : new Selectable(payloads, type, message, encoded);
+    Arrival arrival =
+        type == null || selectable == null
+            ? null
+            : new Arrival(channel, type, message, typeName, selectable, contentHash);
     Identity identity =
-        type != null && selectable != null && type.key().isPresent()
-            ? byKey(channel, type, message, typeName, selectable, contentHash)
+        arrival != null && arrival.type().key().isPresent()
+            ? byKey(arrival, arrival.type().key(), "type " + Names.shown(arrival.type().name()))
             : byId(channel, message, typeName, contentHash, false);
     String source = identity.source();
     String checkedId = checkId(identity.id());
@@ -147,14 +162,42 @@ public final class Intake {
             encoded.contentType(),
             headers(message),
             contentHash,
-            // With a key the identity alone decides; a republished message differs in its bytes.
-            identity.byKey() ? OnConflict.REPEAT : channel.onConflict(),
+            onConflict(identity, channel),
             occurredAt(message),
             notBefore,
             handlers,
             place(message, orderingKey, notBefore));
     boolean ignored = unhandled && channel.unhandled() == Unhandled.IGNORE;
-    return new Checked(taken, null, identity.idMade(), identity.keyMissing(), ignored, inline);
+    boolean keyMissing = identity.keyMissing();
+    List<InlineCall> calls = new ArrayList<>(inline.size());
+    for (BoundHandler handler : inline) {
+      KeyStrategy own = handler.ownKey();
+      if (own == null || arrival == null) {
+        calls.add(new InlineCall(handler, taken));
+      } else {
+        Identity known = byKey(arrival, own, "handler '" + handler.key() + "'");
+        keyMissing |= known.keyMissing();
+        calls.add(new InlineCall(handler, under(known, taken, channel)));
+      }
+    }
+    return new Checked(taken, null, identity.idMade(), keyMissing, ignored, calls);
+  }
+
+  /** As one handler alone knows it. */
+  private NewMessage under(Identity known, NewMessage message, ChannelSpec channel) {
+    String id = checkId(known.id());
+    return message.under(
+        known.source(),
+        id,
+        message.orderingKey() == null
+            ? Hashes.lane(Hashes.identity(known.source(), id), limits.lanes())
+            : message.lane(),
+        onConflict(known, channel));
+  }
+
+  /** With a key the identity alone decides; a republished message differs in its bytes. */
+  private static OnConflict onConflict(Identity identity, ChannelSpec channel) {
+    return identity.byKey() ? OnConflict.REPEAT : channel.onConflict();
   }
 
   private Identity byId(
@@ -177,20 +220,19 @@ public final class Intake {
         keyMissing);
   }
 
-  private Identity byKey(
-      ChannelSpec channel,
-      TypeSpec type,
-      Message message,
-      String typeName,
-      Selectable selectable,
-      byte[] contentHash) {
-    String key = type.key().key(selectable);
+  /**
+   * @param whose the key is, for people
+   */
+  private Identity byKey(Arrival arrival, KeyStrategy strategy, String whose) {
+    TypeSpec type = arrival.type();
+    byte[] contentHash = arrival.contentHash();
+    String key = strategy.key(arrival.selectable());
     if (key != null) {
       return new Identity(type.keySource(), key, true, false, false);
     }
     OnMissingKey policy = type.onMissingKey();
     if (policy == OnMissingKey.USE_ID) {
-      return byId(channel, message, typeName, contentHash, true);
+      return byId(arrival.channel(), arrival.message(), arrival.typeName(), contentHash, true);
     }
     if (policy == OnMissingKey.ACCEPT_EVERY_COPY) {
       return new Identity(type.keySource(), "random-" + UUID.randomUUID(), true, false, true);
@@ -203,7 +245,7 @@ public final class Intake {
         ErrorCode.KEY_SELECTOR_FAILED,
         ("The message has no business key: what %s takes it from is not there, or blank. Send it, or"
                 + " let such messages in with .missingKey(…).")
-            .formatted(Names.shown(type.name())));
+            .formatted(whose));
   }
 
   /** The same content under another type is another message. */

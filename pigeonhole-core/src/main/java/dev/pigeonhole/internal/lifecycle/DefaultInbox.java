@@ -263,10 +263,12 @@ public final class DefaultInbox implements Inbox {
         answers.add(ignored(message));
       } else if (each.allInline()) {
         answers.add(runInline(each, message, null, accepting, joined));
+        tellOddities(each, message, false);
       } else {
         AcceptResult result = results.get(next++);
         Acceptance stored = answer(message, result, handOvers);
-        tellOddities(each, message, result);
+        tellOddities(
+            each, message, result instanceof AcceptResult.Stored && message.handlers().isEmpty());
         answers.add(runInline(each, message, stored, accepting, joined));
       }
     }
@@ -292,11 +294,12 @@ public final class DefaultInbox implements Inbox {
     if (checked.inline().isEmpty() || !taken || handlers == null) {
       return Objects.requireNonNull(stored);
     }
-    InlineHandlers.Outcome outcome = handlers.run(joined, checked.inline(), message);
+    InlineHandlers.Outcome outcome = handlers.run(joined, checked.inline());
     MessageRef ref = new MessageRef(message.source(), message.id());
-    if (outcome.differs()) {
+    NewMessage differs = outcome.differs();
+    if (differs != null) {
       // Whoever keeps second copies compares once more, and finds what was found here.
-      return answer(message, accepting.accept(List.of(message)).get(0), null);
+      return answer(differs, accepting.accept(List.of(differs)).get(0), null);
     }
     if (!outcome.failures().isEmpty()) {
       return new Acceptance.Unfinished(ref, outcome.failures());
@@ -320,10 +323,13 @@ public final class DefaultInbox implements Inbox {
     return new Acceptance.Ignored(ref);
   }
 
-  /** What was stored, but not as one would wish. */
-  private void tellOddities(Intake.Checked checked, NewMessage message, AcceptResult result) {
-    boolean stored = result instanceof AcceptResult.Stored;
-    if (!checked.idMade() && !checked.keyMissing() && !(stored && message.handlers().isEmpty())) {
+  /**
+   * What was taken, but not as one would wish.
+   *
+   * @param forNobody whether it was stored, and has no handler
+   */
+  private void tellOddities(Intake.Checked checked, NewMessage message, boolean forNobody) {
+    if (!checked.idMade() && !checked.keyMissing() && !forNobody) {
       return;
     }
     MessageRef ref = new MessageRef(message.source(), message.id());
@@ -335,7 +341,7 @@ public final class DefaultInbox implements Inbox {
       events.tell(
           new InboxEvent.WithoutId(settings.name(), message.channel(), ref, message.type()));
     }
-    if (stored && message.handlers().isEmpty()) {
+    if (forNobody) {
       events.tell(
           new InboxEvent.Unhandled(settings.name(), message.channel(), ref, message.type(), true));
     }

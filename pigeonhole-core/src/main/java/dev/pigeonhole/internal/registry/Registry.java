@@ -30,11 +30,13 @@ public final class Registry {
     for (ChannelSpec channel : specs) {
       channels.put(channel.name(), channel);
       for (TypeSpec type : channel.types()) {
-        if (type.key().isPresent()) {
+        if (type.hasKeys()) {
           keySources.add(type.keySource());
         }
         for (HandlerSpec spec : type.handlers()) {
-          bind(new BoundHandler(spec, type, List.copyOf(ids.get(next++)), channel.onPoison()));
+          bind(
+              new BoundHandler(
+                  spec, type, List.copyOf(ids.get(next++)), channel.onPoison(), type.ownKey(spec)));
         }
       }
     }

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -65,7 +66,8 @@ public final class Rules {
 
   /** What only the codec can tell of the business key of a type. */
   public static List<Problem> keyProblems(ChannelSpec channel, TypeSpec type, Payloads payloads) {
-    return type.key().problems(payloads, type.codec()).stream()
+    return Stream.concat(Stream.of(type.key()), ownKeys(type))
+        .flatMap(key -> key.problems(payloads, type.codec()).stream())
         .map(text -> new Problem(ErrorCode.BUSINESS_KEY_INVALID, inChannel(channel, text)))
         .toList();
   }
@@ -74,13 +76,18 @@ public final class Rules {
     return "Channel '%s': %s".formatted(channel.name(), problem);
   }
 
-  /** A message has one identity for all its handlers. */
+  private static Stream<KeyStrategy> ownKeys(TypeSpec type) {
+    return type.handlers().stream().map(type::ownKey).flatMap(Stream::ofNullable);
+  }
+
+  /** A message is stored once, so it has one identity for all who take stored ones. */
   private void selector(TypeSpec type, HandlerSpec handler, String where) {
-    if (handler.selector() != null && type.handlers().size() > 1) {
+    if (handler.selector() != null && type.handlers().size() > 1 && !handler.inline()) {
       add(
           ErrorCode.OPTION_NOT_APPLICABLE,
-          ("Handler '%s' of %s has keyedBy, and is one of %d: a message has one identity for all of"
-                  + " them. Select the key for the type, or give the handler a channel of its own.")
+          ("Handler '%s' of %s has keyedBy, and is one of %d: a stored message has one identity for"
+                  + " all of them. Select the key for the type, give the handler a channel of its"
+                  + " own, or make it inline().")
               .formatted(handler.key().key(), where, type.handlers().size()));
     }
   }
@@ -112,10 +119,10 @@ public final class Rules {
 
   private void check(ChannelSpec channel, TypeSpec type) {
     keep("%s of channel '%s'".formatted(type.type().getName(), channel.name()), type.keep());
-    for (String problem : type.key().problems()) {
-      add(ErrorCode.BUSINESS_KEY_INVALID, inChannel(channel, problem));
-    }
-    if (type.onMissingKey() != null && !type.key().isPresent()) {
+    Stream.concat(Stream.of(type.key()), ownKeys(type))
+        .flatMap(key -> key.problems().stream())
+        .forEach(problem -> add(ErrorCode.BUSINESS_KEY_INVALID, inChannel(channel, problem)));
+    if (type.onMissingKey() != null && !type.hasKeys()) {
       add(
           ErrorCode.OPTION_NOT_APPLICABLE,
           "%s of channel '%s' has missingKey but no business key. Select one with .keyedBy(…), or"

@@ -62,6 +62,22 @@ public record TypeSpec(
     return "key of " + oldestName;
   }
 
+  /**
+   * The business key that one of several handlers has of its own; null where it goes by what the
+   * message is known by. That of an only handler is the message's.
+   */
+  public @Nullable KeyStrategy ownKey(HandlerSpec handler) {
+    KeyReader selector = handler.selector();
+    return selector == null || handlers.size() == 1
+        ? null
+        : KeyStrategy.of(type, selector, List.of());
+  }
+
+  /** Whether anything is known by a business key of this type. */
+  public boolean hasKeys() {
+    return key.isPresent() || handlers.stream().anyMatch(handler -> handler.selector() != null);
+  }
+
   /** What to do with a message of this logical name; null where it has the present form. */
   public @Nullable Upcast upcast(String logicalName) {
     for (Upcast each : upcasts) {

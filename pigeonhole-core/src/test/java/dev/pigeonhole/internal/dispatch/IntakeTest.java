@@ -361,6 +361,8 @@ class IntakeTest {
     @Idempotent(key = "reference")
     record Charge(String reference) {}
 
+    record Bare(String reference) {}
+
     /** Nothing of it is ever decoded. */
     private final LinesCodec codec = new LinesCodec();
 
@@ -453,6 +455,63 @@ class IntakeTest {
                       Message.of(null, new Charge("r")).header("x", 7))
                   .id())
           .isEqualTo("7");
+    }
+
+    private List<String> inlineIdentities(TypeBuilder<?> last, Message message) {
+      return check(last, message).inline().stream()
+          .map(call -> call.message().source() + "/" + call.message().id())
+          .toList();
+    }
+
+    @Test
+    void anInlineHandlerGoesByItsOwnSelectorAndItsSiblingsByWhatComesNext() {
+      HandlerOption own = HandlerOption.keyedBy(KeySelector.header("own"));
+      Message charge = Message.of("m", new Charge("property")).header("own", "handler");
+      Message bare = Message.of("m", new Bare("r")).header("own", "handler");
+
+      assertThat(
+              inlineIdentities(
+                  charges()
+                      .keyedBy(it -> "type")
+                      .handle("a", it -> {}, HandlerOption.inline(), own)
+                      .handle("b", it -> {}, HandlerOption.inline()),
+                  charge))
+          .containsExactly("key of Charge/handler", "key of Charge/type");
+      assertThat(
+              inlineIdentities(
+                  charges()
+                      .handle("a", it -> {}, HandlerOption.inline())
+                      .handle("b", it -> {}, HandlerOption.inline(), own),
+                  charge))
+          .containsExactly("key of Charge/property", "key of Charge/handler");
+      assertThat(
+              inlineIdentities(
+                  Channel.named("cards")
+                      .on(Bare.class)
+                      .handle("a", it -> {}, HandlerOption.inline(), own)
+                      .handle("b", it -> {}, HandlerOption.inline()),
+                  bare))
+          .containsExactly("key of Bare/handler", "cards/m");
+    }
+
+    @Test
+    void theKeyOfAnInlineHandlerIsHeldToTheRulesOfAnId() {
+      TypeBuilder<Bare> type =
+          Channel.named("cards")
+              .on(Bare.class)
+              .handle("a", it -> {})
+              .handle(
+                  "b",
+                  it -> {},
+                  HandlerOption.inline(),
+                  HandlerOption.keyedBy(KeySelector.header("own")));
+      Message message = Message.of("m", new Bare("r"));
+
+      assertThat(rejected(check(type, message.header("own", "x".repeat(201)))).code())
+          .isEqualTo(ErrorCode.ID_TOO_LONG);
+      assertThat(rejected(check(type, message)).reason()).contains("handler 'b'");
+      assertThat(rejected(check(type, message.header("own", "k").from("key of Bare"))).code())
+          .isEqualTo(ErrorCode.SOURCE_INVALID);
     }
 
     @Test

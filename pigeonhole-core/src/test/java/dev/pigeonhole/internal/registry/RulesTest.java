@@ -1,6 +1,7 @@
 package dev.pigeonhole.internal.registry;
 
 import static dev.pigeonhole.HandlerOption.atMost;
+import static dev.pigeonhole.HandlerOption.inline;
 import static dev.pigeonhole.HandlerOption.pausingAfter;
 import static dev.pigeonhole.HandlerOption.perSecond;
 import static dev.pigeonhole.HandlerOption.retrying;
@@ -128,7 +129,29 @@ class RulesTest {
 
     assertThat(problems(channel("orders", with(own)))).isEmpty();
     assertThat(only(ErrorCode.OPTION_NOT_APPLICABLE, channel("orders", with(own), handler("b"))))
-        .contains("'h'", "'orders'", "one of 2", "channel of its own");
+        .contains("'h'", "'orders'", "one of 2", "channel of its own", "inline()");
+  }
+
+  @Test
+  void aHandlerThatIsInlineMayHaveItsOwnKeyBesideOthers() {
+    TypeSpec type =
+        type(
+            Channel.named("orders")
+                .on(Order.class)
+                .missingKey(OnMissingKey.USE_ID)
+                .handle("a", order -> {})
+                .handle("b", order -> {}, inline(), HandlerOption.keyedBy(Order.class, it -> "k")));
+    TypeSpec wrong =
+        type(
+            Channel.named("orders")
+                .on(Order.class)
+                .handle("a", order -> {})
+                .handle(
+                    "b", order -> {}, inline(), HandlerOption.keyedBy(Payment.class, it -> "k")));
+
+    assertThat(problems(channel("orders", type))).isEmpty();
+    assertThat(only(ErrorCode.BUSINESS_KEY_INVALID, channel("orders", wrong)))
+        .contains(Order.class.getName(), Payment.class.getName());
   }
 
   @Test
