@@ -1,22 +1,37 @@
 package dev.pigeonhole.examples.docs;
 
+import static dev.pigeonhole.HandlerOption.inline;
 import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
 import static java.time.Duration.ofSeconds;
 
+import com.zaxxer.hikari.HikariDataSource;
+import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Channel;
+import dev.pigeonhole.Guard;
+import dev.pigeonhole.GuardKey;
+import dev.pigeonhole.Guarded;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.examples.docs.Shop.Mailer;
 import dev.pigeonhole.examples.docs.Shop.OrderPlaced;
+import dev.pigeonhole.examples.docs.Shop.Stock;
+import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.tck.InboxStoreContract;
 import dev.pigeonhole.testkit.CrashPlan;
 import dev.pigeonhole.testkit.MemoryStore;
+import dev.pigeonhole.testkit.TestClock;
 import dev.pigeonhole.testkit.TestInbox;
 import dev.pigeonhole.testkit.TestInboxExtension;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.InstantSource;
+import java.util.UUID;
 import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -86,6 +101,79 @@ class DocSnippetsTestingTest {
       inbox.receive("m-1", new OrderPlaced("o-1", "c-1"));
       inbox.drain();
       assertThat(inbox).delivery("m-1", "send-receipt").isCompleted();
+    }
+    // end
+  }
+
+  @Nested
+  class OnH2 {
+    private final Stock stock = new Stock();
+
+    // snippet:test-h2
+    private final HikariDataSource h2 = new HikariDataSource();
+    private final TestClock clock = new TestClock();
+
+    @BeforeEach
+    void open() {
+      h2.setJdbcUrl("jdbc:h2:mem:" + UUID.randomUUID()); // gone when the pool is closed
+      Schema.migrate(h2);
+    }
+
+    @AfterEach
+    void close() {
+      h2.close();
+    }
+
+    // end
+
+    private void create() throws SQLException {
+      try (Connection connection = h2.getConnection();
+          Statement statement = connection.createStatement()) {
+        statement.execute("CREATE TABLE reservation (order_id VARCHAR(50) NOT NULL)");
+      }
+    }
+
+    // snippet:test-inline
+    @Test
+    void anInlineHandlerRunsOnceHoweverOftenItsMessageComes() throws SQLException {
+      create(); // the table that the handler writes to
+      Channel orders =
+          Channel.named("orders")
+              .on(OrderPlaced.class)
+              .handleInTransaction(
+                  "reserve-stock", (order, tx) -> stock.reserve(tx.connection(), order), inline())
+              .build();
+      TestInbox inbox = TestInbox.on(JdbcStore.of(h2).clock(clock), clock, orders);
+      OrderPlaced order = new OrderPlaced("o-1", "c-1");
+
+      Acceptance first = inbox.receive("m-1", order);
+      Acceptance second = inbox.receive("m-1", order);
+
+      Assertions.assertThat(first).isInstanceOf(Acceptance.Accepted.class);
+      Assertions.assertThat(second).isInstanceOf(Acceptance.Repeat.class);
+      assertThat(inbox).delivery("m-1", "reserve-stock").isCompleted();
+    }
+
+    // end
+
+    // snippet:test-guard
+    @Test
+    void aGuardRunsOnce() throws SQLException {
+      create();
+      OrderPlaced order = new OrderPlaced("o-1", "c-1");
+      GuardKey key = GuardKey.of("reserve-stock", OrderPlaced.class, order.order());
+      try (Guard guard = Guard.on(JdbcStore.of(h2)).build()) {
+        for (int copy = 1; copy <= 2; copy++) {
+          Guarded<String> result =
+              guard.run(
+                  key,
+                  tx -> {
+                    stock.reserve(tx.connection(), order);
+                    return "reserved";
+                  });
+          Assertions.assertThat(result instanceof Guarded.Ran).isEqualTo(copy == 1);
+        }
+      }
     }
     // end
   }
