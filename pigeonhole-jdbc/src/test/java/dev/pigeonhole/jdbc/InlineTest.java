@@ -229,6 +229,56 @@ class InlineTest {
 
   @ParameterizedTest
   @MethodSource(ALL)
+  void inACallersTransactionOneThatFailsTakesNothingElseWithIt(TestDatabase fresh)
+      throws SQLException {
+    open(fresh);
+    Inbox inbox = inbox(this::three);
+    failing = true;
+    try (Connection connection = database.dataSource().getConnection()) {
+      connection.setAutoCommit(false);
+      GuardRig.write(connection, "caller");
+      assertThat(inbox.accept(connection, "c", Message.of("m-1", "hello")))
+          .isInstanceOf(Acceptance.Unfinished.class);
+      connection.commit();
+    }
+    assertThat(List.of(effects("caller"), effects("a"), effects("b"), effects("c")))
+        .containsExactly(1L, 1L, 0L, 1L);
+    assertThat(count("receipt")).isEqualTo(2);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void inABatchEveryMessageHasItsOwnAnswer(TestDatabase fresh) {
+    open(fresh);
+    Inbox inbox =
+        inbox(
+            type ->
+                type.handle(
+                    "a",
+                    text -> {
+                      called.add(text);
+                      if (text.equals("bad")) {
+                        throw new IllegalStateException("a is not well");
+                      }
+                    },
+                    inline()));
+
+    assertThat(
+            inbox.accept(
+                "c",
+                List.of(
+                    Message.of("m-1", "good"),
+                    Message.of("m-2", "bad"),
+                    Message.of("m-1", "good"),
+                    Message.of(null, "lost"),
+                    Message.of("m-3", "better"))))
+        .extracting(answer -> answer.getClass().getSimpleName())
+        .containsExactly("Accepted", "Unfinished", "Repeat", "Rejected", "Accepted");
+    assertThat(called).containsExactly("good", "bad", "better");
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
   void aHandlerThatTakesTooLongIsUnfinished(TestDatabase fresh) {
     open(fresh);
     AtomicBoolean went = new AtomicBoolean();
