@@ -27,6 +27,10 @@ final class JdbcGuards implements Guards {
       """
       UPDATE {receipt} SET completed_at = {now} WHERE seq = ? AND handler = ? AND token = ?""";
 
+  // Index: receipt_pk. Of a run that was committed before its end.
+  private static final String TAKE_BACK =
+      "DELETE FROM {receipt} WHERE seq = ? AND handler = ? AND token = ?";
+
   // Index: answer_pk. One may be left of a run that was replayed.
   private static final String FORGET_ANSWER = "DELETE FROM {answer} WHERE seq = ? AND handler = ?";
 
@@ -122,17 +126,23 @@ final class JdbcGuards implements Guards {
         return entered.verdict();
       }
       CrashPoints.reach("guard.entered");
-      Statements.Canary canary = statements.canary(session);
+      // Before the canary, which on some databases ends with every savepoint behind it.
       Savepoint clean = clean(borrowed.connection, work);
+      Statements.Canary canary = statements.canary(session);
       Done done;
-      borrowed.liftNetworkLimit();
       try {
-        done = work(borrowed.connection, work, clean);
-      } finally {
-        borrowed.limitNetwork(); // the rollback of a run that failed is ours to wait for
+        done = unlimited(borrowed, work, clean);
+        if (!canary.alive()) {
+          throw lost(done);
+        }
+      } catch (WorkFailedException e) {
+        if (hasEnded(canary)) {
+          takeBack(borrowed, session, request, entered.seq(), token);
+        }
+        throw e;
       }
       CrashPoints.reach("guard.work-done");
-      complete(session, request, entered.seq(), token, canary, done);
+      complete(session, request, entered.seq(), token, done);
       CrashPoints.reach("guard.before-commit");
       borrowed.commit(session);
       CrashPoints.reach("guard.after-commit");
@@ -140,6 +150,24 @@ final class JdbcGuards implements Guards {
     } catch (SQLException e) {
       throw Errors.of(jdbc.dialect, jdbc.tables, e, false);
     }
+  }
+
+  /**
+   * Work that is not ours takes its time; the rollback of a run that failed is ours to wait for.
+   */
+  private Done unlimited(Jdbc.Borrowed borrowed, Work work, @Nullable Savepoint clean)
+      throws SQLException, WorkFailedException, Undone {
+    borrowed.liftNetworkLimit();
+    try {
+      return work(borrowed.connection, work, clean);
+    } finally {
+      borrowed.limitNetwork();
+    }
+  }
+
+  private static WorkFailedException lost(Done done) {
+    return new WorkFailedException(
+        done.failure() == null ? JdbcTransactions.lost() : done.failure());
   }
 
   private Entered enter(Session session, Request request, long token, boolean joined)
@@ -184,9 +212,13 @@ final class JdbcGuards implements Guards {
       if (entered.verdict() != null) {
         return entered.verdict();
       }
+      Savepoint clean = clean(connection, work);
       Statements.Canary canary = statements.canary(session);
-      Done done = work(connection, work, clean(connection, work));
-      complete(session, request, entered.seq(), token, canary, done);
+      Done done = work(connection, work, clean);
+      if (!canary.alive()) {
+        throw lost(done);
+      }
+      complete(session, request, entered.seq(), token, done);
       connection.releaseSavepoint(before);
       ran = true;
       return new Verdict.Ran();
@@ -256,17 +288,41 @@ final class JdbcGuards implements Guards {
     return new Done(answer, null, clean);
   }
 
+  /** Whether something that the work called has ended our transaction, such as a procedure. */
+  private static boolean hasEnded(Statements.Canary canary) {
+    try {
+      return !canary.alive();
+    } catch (SQLException e) {
+      return false; // with the connection the transaction is gone, too
+    }
+  }
+
+  /**
+   * A receipt that somebody has committed before the end of its run: every copy would be a repeat
+   * of what was not done.
+   */
+  private void takeBack(
+      Jdbc.Borrowed borrowed, Session session, Request request, long seq, long token) {
+    int handler = entry.counted(request.handler()).family();
+    try {
+      borrowed.connection.rollback();
+      sql.update(session, TAKE_BACK, params -> params.add(seq).add(handler).add(token));
+      borrowed.commit(session);
+    } catch (SQLException | StoreException e) {
+      // The caller is told that the run has failed, and why, in any case.
+      return;
+    }
+  }
+
   private void complete(
-      Session session, Request request, long seq, long token, Statements.Canary canary, Done done)
+      Session session, Request request, long seq, long token, Done done)
       throws SQLException, WorkFailedException, Undone {
     if (done.failure() != null) {
       undoEffects(session.connection, done.failure(), done.clean());
     }
     int handler = entry.counted(request.handler()).family();
-    if (!canary.alive()
-        || sql.update(session, COMPLETE, params -> params.add(seq).add(handler).add(token)) != 1) {
-      throw new WorkFailedException(
-          done.failure() == null ? JdbcTransactions.lost() : done.failure());
+    if (sql.update(session, COMPLETE, params -> params.add(seq).add(handler).add(token)) != 1) {
+      throw lost(done);
     }
     if (done.answer() != null) {
       keep(session, seq, handler, done.answer());
