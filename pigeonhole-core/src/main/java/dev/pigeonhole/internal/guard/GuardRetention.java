@@ -10,6 +10,7 @@ import dev.pigeonhole.store.StoredMessage;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.random.RandomGenerator;
 
 /**
  * Forgets what guards have run, and nothing else: messages that an inbox has accepted are the
@@ -26,6 +27,11 @@ final class GuardRetention implements Pruning {
     this.store = store;
     this.events = events;
     this.keep = keep;
+  }
+
+  /** A random part of the pause, so that a fleet that starts together does not prune together. */
+  Duration first(RandomGenerator random) {
+    return Duration.ofMillis(random.nextLong(betweenRounds().toMillis() + 1));
   }
 
   /** Takes one step; answers whether another would find more. */
