@@ -186,7 +186,7 @@ class TreesTest {
 
   @ParameterizedTest
   @MethodSource("codecs")
-  void b21_id17_theOrderOfFieldsAndMapsDoesNotMatterAndNeitherDoesWhatIsLeftOut(
+  void b21_id17_t7_theOrderOfFieldsAndMapsDoesNotMatterAndNeitherDoesWhatIsLeftOut(
       StructuredCodec codec) {
     Pigeonhole application = imports(codec);
     application.publish(

@@ -134,7 +134,7 @@ class GuardFaultTest {
 
   @ParameterizedTest
   @EnumSource(names = {"POSTGRES", "MARIADB"})
-  void aConnectionThatIsLostEveryTimeEndsWithTheBodysOwnException(DatabaseKind kind) {
+  void t13_aConnectionThatIsLostEveryTimeEndsWithTheBodysOwnException(DatabaseKind kind) {
     open(kind);
     AtomicInteger runs = new AtomicInteger();
     assertThatThrownBy(

@@ -4,16 +4,26 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.Guard;
+import dev.pigeonhole.GuardBuilder;
 import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.event.InboxListener;
+import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -44,7 +54,8 @@ class GuardRetentionTest {
 
   @ParameterizedTest
   @MethodSource(ALL)
-  void b71_b72_receiptsAreForgottenAfterTheirTimeAndThenTheBodyRunsAgain(TestDatabase database) {
+  void b71_b72_id11_receiptsAreForgottenAfterTheirTimeAndThenTheBodyRunsAgain(
+      TestDatabase database) {
     try (database;
         Guard guard = Guard.on(store(database)).keepReceipts(Duration.ofSeconds(2)).build()) {
       guard.answer(KEY, String.class, tx -> "first");
@@ -131,6 +142,105 @@ class GuardRetentionTest {
           });
       assertThat(messages(database)).isOne();
       assertThat(guard.run(KEY, tx -> 2)).isInstanceOf(Guarded.Repeat.class);
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void m9_theTimeBeginsWithTheLastRunAndNotWithTheMessage(TestDatabase database) {
+    JdbcStore store = store(database);
+    try (database;
+        Guard guard = Guard.on(store).keepReceipts(Duration.ofSeconds(20)).build()) {
+      guard.run(KEY, tx -> 1);
+      guard.run(GuardKey.of("h", "t", "k-2"), tx -> 1);
+      passes(Duration.ofSeconds(15));
+      guard.run(GuardKey.of("late", "t", "k-1"), tx -> 1);
+      passes(Duration.ofSeconds(10));
+
+      Eventually.until(
+          "the other is forgotten",
+          Duration.ofSeconds(30),
+          () -> {
+            passes(Duration.ofMillis(10)); // rounds are counted by the same clock
+            return messages(database) == 1;
+          });
+      assertThat(guard.run(GuardKey.of("late", "t", "k-1"), tx -> 2))
+          .isInstanceOf(Guarded.Repeat.class);
+      assertThat(guard.run(KEY, tx -> 2)).isInstanceOf(Guarded.Repeat.class);
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void t8_aReceiptSaysWhenTheBodyHadReturnedAndTheMessageWhenItCame(TestDatabase database) {
+    Instant came = now.get();
+    try (database;
+        Guard guard = Guard.on(store(database)).keepReceiptsForEver().build()) {
+      guard.run(
+          KEY,
+          tx -> {
+            passes(Duration.ofSeconds(5));
+            return 1;
+          });
+      passes(Duration.ofSeconds(5));
+
+      assertThat(guard.run(KEY, tx -> 2))
+          .isInstanceOfSatisfying(
+              Guarded.Repeat.class,
+              repeat -> assertThat(repeat.firstRun()).isEqualTo(came.plusSeconds(5)));
+    }
+  }
+
+  @Test
+  void b71_whoeverForgetsNothingHasNobodyWhoLooks() {
+    for (boolean forEver : new boolean[] {false, true}) {
+      TestDatabase database = TestDatabases.open(DatabaseKind.H2);
+      String name = "keeps-for-ever-" + forEver;
+      GuardBuilder builder = Guard.on(store(database)).named(name);
+      try (database;
+          Guard guard = (forEver ? builder.keepReceiptsForEver() : builder).build()) {
+        guard.run(KEY, tx -> 1);
+        assertThat(Thread.getAllStackTraces().keySet())
+            .filteredOn(thread -> thread.getName().equals("pigeonhole-" + name + "-guard"))
+            .hasSize(forEver ? 0 : 1);
+      }
+    }
+  }
+
+  /** More than one step has room for, and two guards that want to forget them. */
+  @Test
+  void t10_receiptsAreForgottenInStepsAndEachOnce() throws SQLException {
+    List<Integer> steps = new CopyOnWriteArrayList<>();
+    InboxListener counting =
+        event -> {
+          if (event instanceof InboxEvent.Pruned pruned) {
+            steps.add(pruned.deleted());
+          }
+        };
+    TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
+    JdbcStore store = store(database);
+    GuardBuilder builder = Guard.on(store).keepReceipts(Duration.ofSeconds(5)).listener(counting);
+    try (database;
+        Guard first = builder.build();
+        Guard second = builder.build();
+        Connection connection = database.dataSource().getConnection()) {
+      connection.setAutoCommit(false);
+      for (int i = 0; i < 700; i++) {
+        first.run(connection, GuardKey.of("h", "t", "k-" + i), tx -> 1);
+      }
+      connection.commit();
+      passes(Duration.ofSeconds(6));
+
+      Eventually.until(
+          "all are forgotten",
+          Duration.ofSeconds(30),
+          () -> {
+            passes(Duration.ofMillis(10));
+            return messages(database) == 0;
+          });
+      second.close();
+      assertThat(steps).hasSizeGreaterThan(1).allMatch(deleted -> deleted <= 500);
+      assertThat(steps.stream().mapToInt(each -> each).sum()).isEqualTo(700);
     }
   }
 }

@@ -19,7 +19,9 @@ import dev.pigeonhole.OnMissingKey;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
 import java.io.IOException;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -27,16 +29,21 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What a guard promises, on every database. Races are in {@link GuardRaceTest}. */
+/**
+ * What a guard promises, on every database. Races are in {@link GuardRaceTest}, and what bodies may
+ * do in {@link GuardBodyTest}.
+ */
 class GuardTest {
   private static final String ALL = "dev.pigeonhole.support.TestDatabases#all";
 
@@ -98,7 +105,7 @@ class GuardTest {
 
   @ParameterizedTest
   @MethodSource(ALL)
-  void b37_aFailingBodyLeavesNothingAndItsExceptionArrivesAsItIs(TestDatabase database)
+  void b37_t11_aFailingBodyLeavesNothingAndItsExceptionArrivesAsItIs(TestDatabase database)
       throws SQLException {
     open(database);
     IOException own = new IOException("card reader is on fire");
@@ -120,7 +127,8 @@ class GuardTest {
 
   @ParameterizedTest
   @MethodSource(ALL)
-  void b13_v1_v2_t1_handlersAndTypesAreTrackedApart(TestDatabase database) throws SQLException {
+  void b13_b14_v1_v2_t1_t15_handlersAndTypesAreTrackedApart(TestDatabase database)
+      throws SQLException {
     open(database);
     for (GuardKey key :
         new GuardKey[] {
@@ -196,7 +204,7 @@ class GuardTest {
 
   @ParameterizedTest
   @MethodSource(ALL)
-  void ph_grd_02_anAnswerThatIsTooLargeRollsTheRunBack(TestDatabase database) {
+  void ph_grd_02_t15_anAnswerThatIsTooLargeRollsTheRunBack(TestDatabase database) {
     open(database, options -> options.maxAnswer(10));
 
     assertThatExceptionOfType(InboxException.class)
@@ -215,7 +223,7 @@ class GuardTest {
 
   @ParameterizedTest
   @MethodSource(ALL)
-  void aKeyWithAnotherRequestIsAConflict(TestDatabase database) {
+  void id08_aKeyWithAnotherRequestIsAConflict(TestDatabase database) {
     open(database);
     GuardKey key = GuardRig.key("k-1").request("100 EUR");
     assertThat(rig.guard.run(key, tx -> 1)).isInstanceOf(Guarded.Ran.class);
@@ -231,7 +239,7 @@ class GuardTest {
 
   @ParameterizedTest
   @MethodSource(ALL)
-  void b17_withoutAKeyNothingRuns(TestDatabase database) {
+  void b17_id07_v6_withoutAKeyNothingRuns(TestDatabase database) {
     open(database);
     for (String missing : new String[] {null, "", "  "}) {
       assertThatExceptionOfType(MissingKeyException.class)
@@ -267,7 +275,7 @@ class GuardTest {
 
   @ParameterizedTest
   @MethodSource(ALL)
-  void b19_b20_t3_aMessageNamesItsKeyItself(TestDatabase database) {
+  void b19_b20_b23_t3_aMessageNamesItsKeyItself(TestDatabase database) {
     open(database);
     for (Object[] pair :
         new Object[][] {
@@ -312,29 +320,74 @@ class GuardTest {
                       throw new AssertionError("ran");
                     }))
         .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.ID_TOO_LONG));
-  }
-
-  @ParameterizedTest
-  @MethodSource(ALL)
-  void theConnectionOfABodyRefusesToEndTheTransaction(TestDatabase database) {
-    open(database);
+    String longType = "x".repeat(250);
     assertThatExceptionOfType(InboxException.class)
         .isThrownBy(
             () ->
                 rig.guard.run(
-                    GuardRig.key("k-1"),
+                    GuardKey.of("h", longType, "k-1"),
                     tx -> {
-                      GuardRig.write(tx, "k-1");
-                      tx.connection().commit();
-                      return null;
+                      throw new AssertionError("ran");
                     }))
-        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.TX_COMMIT_OR_ROLLBACK));
-    assertUntouched("k-1");
+        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.SOURCE_INVALID));
+  }
+
+  /** Another class with the name of the one above. */
+  private static final class Elsewhere {
+    record ByItself(String reference) implements IdempotentMessage {
+      @Override
+      public String idempotencyKey() {
+        return reference;
+      }
+    }
   }
 
   @ParameterizedTest
   @MethodSource(ALL)
-  void t6_anErrorThatTheBodySwallowsRollsBack(TestDatabase database) {
+  void m3_twoClassesWithOneSimpleNameAreNotTakenForOne(TestDatabase database) {
+    open(database);
+    rig.guard.run(GuardKey.of("h", new ByItself("r-1", 1)), tx -> 1);
+
+    for (GuardKey key :
+        new GuardKey[] {
+          GuardKey.of("h", new Elsewhere.ByItself("r-1")),
+          GuardKey.of("h", Elsewhere.ByItself.class, "r-1")
+        }) {
+      assertThatExceptionOfType(ConfigurationException.class)
+          .isThrownBy(() -> rig.guard.run(key, tx -> 2))
+          .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.TYPE_NAME_TAKEN))
+          .withMessageContaining(ByItself.class.getName())
+          .withMessageContaining(Elsewhere.ByItself.class.getName());
+    }
+    assertThat(rig.guard.run(GuardKey.of("h", "elsewhere", "r-1"), tx -> 3))
+        .isEqualTo(new Guarded.Ran<>(3));
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void m8_anErrorOfTheDatabaseIsNoRepeatAndNotBusy(TestDatabase database) {
+    open(database);
+    // For MariaDB a check that fails is of the same kind (23000) as a key that is there.
+    database.execute(
+        "ALTER TABLE %s ADD CONSTRAINT refusing CHECK (id <> 'refused')"
+            .formatted(GuardRig.table(database, "message")));
+
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(
+            () ->
+                rig.guard.run(
+                    GuardRig.key("refused"),
+                    tx -> {
+                      throw new AssertionError("ran");
+                    }))
+        .satisfies(e -> assertThat(e.kind()).isEqualTo(StoreException.Kind.PERMANENT));
+    assertThat(rig.counts.of(InboxEvent.GuardFailed.class, GuardRig.HANDLER)).isOne();
+    assertThat(rig.guard.run(GuardRig.key("k-1"), tx -> 1)).isInstanceOf(Guarded.Ran.class);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void t6_dur03_d123_anErrorThatTheBodySwallowsRollsBack(TestDatabase database) {
     open(database);
     assertThatExceptionOfType(InboxException.class)
         .isThrownBy(
@@ -451,7 +504,7 @@ class GuardTest {
 
   @ParameterizedTest
   @MethodSource(ALL)
-  void aJoinedRunCommitsAndRollsBackWithItsCaller(TestDatabase database) throws SQLException {
+  void jd08_aJoinedRunCommitsAndRollsBackWithItsCaller(TestDatabase database) throws SQLException {
     open(database);
     try (Connection connection = rig.begin()) {
       assertThat(rig.guard.run(connection, GuardRig.key("k-1"), tx -> writing(tx, "k-1")))
@@ -473,7 +526,7 @@ class GuardTest {
 
   @ParameterizedTest
   @MethodSource(ALL)
-  void aRepeatAndAConflictLeaveTheCallersTransactionUsable(TestDatabase database)
+  void t9_aRepeatAndAConflictLeaveTheCallersTransactionUsable(TestDatabase database)
       throws SQLException {
     open(database);
     rig.guard.run(GuardRig.key("k-1").request("a"), tx -> 1);
@@ -565,7 +618,74 @@ class GuardTest {
     }
   }
 
+  // ---- counting
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void b76_eachEndingIsCountedForItsHandler(TestDatabase database) throws SQLException {
+    open(database, options -> options.waitAtMost(Duration.ofSeconds(1)));
+    GuardRig lenient =
+        rig.through(rig.dataSource, options -> options.missingKey(OnMissingKey.ACCEPT_EVERY_COPY));
+    GuardKey key = GuardRig.key("k-1");
+    rig.guard.run(key.request("a"), tx -> 1);
+    rig.guard.run(key.request("a"), tx -> 1);
+    rig.guard.run(key, tx -> 1);
+    rig.guard.run(key.request("b"), tx -> 1);
+    assertThatThrownBy(() -> rig.guard.run(GuardRig.key(null), tx -> 1))
+        .isInstanceOf(MissingKeyException.class);
+    lenient.guard.run(GuardRig.key(null), tx -> 1);
+    assertThatThrownBy(
+            () ->
+                rig.guard.run(
+                    GuardRig.key("k-2"),
+                    tx -> {
+                      throw new IllegalStateException("no money");
+                    }))
+        .isInstanceOf(IllegalStateException.class);
+    try (Connection other = rig.begin()) {
+      lenient.guard.run(other, GuardRig.key("k-3"), tx -> 1);
+      assertThat(rig.guard.run(GuardRig.key("k-3"), tx -> 1)).isInstanceOf(Guarded.Busy.class);
+      other.rollback();
+    }
+    lenient.guard.close();
+
+    assertThat(counted(InboxEvent.GuardRan.class)).isEqualTo(1);
+    assertThat(counted(InboxEvent.GuardRepeated.class)).isEqualTo(2);
+    assertThat(counted(InboxEvent.GuardConflicted.class)).isEqualTo(1);
+    assertThat(counted(InboxEvent.GuardKeyMissing.class)).isEqualTo(1);
+    assertThat(counted(InboxEvent.GuardFailed.class)).isEqualTo(1);
+    assertThat(counted(InboxEvent.GuardBusy.class)).isEqualTo(1);
+    assertThat(counted(InboxEvent.GuardUnguarded.class)).isZero();
+    assertThat(lenient.counts.of(InboxEvent.GuardUnguarded.class, GuardRig.HANDLER)).isEqualTo(1);
+  }
+
+  private long counted(Class<? extends InboxEvent> kind) {
+    return rig.counts.of(kind, GuardRig.HANDLER);
+  }
+
   // ---- options
+
+  @Test
+  void d165_aTimeThatMakesNoSenseIsRefused() {
+    open(TestDatabases.open(DatabaseKind.H2));
+    for (Duration time :
+        List.of(
+            Duration.ZERO,
+            Duration.ofSeconds(-1),
+            Duration.ofMillis(500),
+            Duration.ofDays(365_250))) {
+      assertThatExceptionOfType(ConfigurationException.class)
+          .as("%s", time)
+          .isThrownBy(() -> Guard.on(rig.store).keepReceipts(time).keepAnswers(time).build())
+          .satisfies(
+              e ->
+                  assertThat(e.problems())
+                      .extracting(ConfigurationException.Problem::code)
+                      .containsExactly(ErrorCode.RETENTION_INVALID, ErrorCode.RETENTION_INVALID))
+          .withMessageContaining("keepReceipts")
+          .withMessageContaining("keepAnswers");
+    }
+  }
 
   @ParameterizedTest
   @MethodSource(ALL)

@@ -6,6 +6,7 @@ import static dev.pigeonhole.HandlerOption.within;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import com.zaxxer.hikari.HikariDataSource;
 import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ConfigurationException;
@@ -88,7 +89,7 @@ class InlineTest {
 
   @ParameterizedTest
   @MethodSource(ALL)
-  void handlersRunInTheirOrderBeforeTheMessageIsAccepted(TestDatabase fresh) {
+  void m2_v2_handlersRunInTheirOrderBeforeTheMessageIsAccepted(TestDatabase fresh) {
     open(fresh);
     Inbox inbox = inbox(this::three);
 
@@ -341,5 +342,30 @@ class InlineTest {
     assertThat(
             inbox.accept("c", Message.of("m-1", "x").notBefore(Instant.now().plusSeconds(3_600))))
         .isInstanceOf(Acceptance.Rejected.class);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void v7_onlyAHandlerThatAsksForItHoldsATransactionWhileItRuns(TestDatabase fresh) {
+    open(fresh);
+    HikariDataSource pool = fresh.pool(8);
+    store = JdbcStore.of(pool).beatsOn(fresh.dataSource());
+    List<Integer> held = new CopyOnWriteArrayList<>();
+    Inbox inbox =
+        inbox(
+            type ->
+                type.handle("calls-others", text -> held.add(active(pool)))
+                    .handleInTransaction("writes", (text, tx) -> held.add(active(pool)), inline()));
+
+    inbox.accept("c", Message.of("m-1", "hello"));
+    inbox.drain();
+
+    assertThat(held)
+        .as("connections in use by the inline one, then by the stored")
+        .containsExactly(1, 0);
+  }
+
+  private static int active(HikariDataSource pool) {
+    return pool.getHikariPoolMXBean().getActiveConnections();
   }
 }

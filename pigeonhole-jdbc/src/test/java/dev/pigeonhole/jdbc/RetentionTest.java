@@ -59,7 +59,8 @@ class RetentionTest {
 
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
-  void b68_whoeverComesWhileAnotherForgetsDoesNothing(TestDatabase database) throws Exception {
+  void b68_v9_t10_whoeverComesWhileAnotherForgetsDoesNothing(TestDatabase database)
+      throws Exception {
     Rig rig = Rig.on(database);
     rig.accept(rig.message("m", rig.a));
     assertThat(rig.complete(rig.open(rig.a, 10))).isEmpty();

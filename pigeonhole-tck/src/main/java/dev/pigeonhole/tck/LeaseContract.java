@@ -91,7 +91,7 @@ abstract class LeaseContract {
   }
 
   @Test
-  void anOwnerWhoWasReplacedCanNeitherRenewNorCompleteNorRelease() {
+  void m5_anOwnerWhoWasReplacedCanNeitherRenewNorCompleteNorRelease() {
     won("n", "a", SHORT);
     passes(SHORT);
     won("n", "b", LONG);
@@ -122,7 +122,7 @@ abstract class LeaseContract {
   }
 
   @Test
-  void aReleasedNameIsFreeAtOnceAndOnlyItsOwnerReleasesIt() {
+  void t15_aReleasedNameIsFreeAtOnceAndOnlyItsOwnerReleasesIt() {
     won("n", "a", LONG);
 
     assertThat(store.release("n", "b")).isFalse();

@@ -124,7 +124,7 @@ abstract class LeaseGuardContract {
   }
 
   @Test
-  void aCopyThatWaitsInVainIsBusyAndNothingIsBurnt() {
+  void b63_m4_aCopyThatWaitsInVainIsBusyAndNothingIsBurnt() {
     Duration patience = Duration.ofMillis(150);
     AtomicReference<Guarded<String>> copy = new AtomicReference<>();
 
@@ -170,10 +170,11 @@ abstract class LeaseGuardContract {
   }
 
   @Test
-  void whatTheBodyThrowsReachesTheCallerAsItIsAndTheKeyIsFreeAtOnce() {
+  void m10_whatTheBodyThrowsReachesTheCallerAsItIsAndTheKeyIsFreeAtOnce() {
     for (Throwable failure :
         List.of(
             new IOException("declined"),
+            new InterruptedException("shutdown"),
             new IllegalStateException("bug"),
             new StackOverflowError("deep"))) {
       assertThatThrownBy(() -> guard.run(KEY, lease -> sneakily(failure)))
@@ -233,7 +234,7 @@ abstract class LeaseGuardContract {
   }
 
   @Test
-  void aLongBodyKeepsItsLease() {
+  void m6_aLongBodyKeepsItsLease() {
     Duration lease = Duration.ofSeconds(1);
     LeaseGuard brief = guard.lease(lease);
 
@@ -270,7 +271,7 @@ abstract class LeaseGuardContract {
   }
 
   @Test
-  void aCrashBlocksItsKeyForTheLeaseAloneHoweverLongReceiptsAreKept() {
+  void t15_aCrashBlocksItsKeyForTheLeaseAloneHoweverLongReceiptsAreKept() {
     store.cannotRelease = true; // as if the process were gone
     assertThatIllegalStateException()
         .isThrownBy(
@@ -294,7 +295,7 @@ abstract class LeaseGuardContract {
   }
 
   @Test
-  void whoWasReplacedLearnsItAndChangesNothing() {
+  void m7_d125_whoWasReplacedLearnsItAndChangesNothing() {
     LeaseGuard brief = guard.lease(SHORT_LEASE);
     List<Lease> leases = new ArrayList<>();
     store.cannotRenew = true;
@@ -348,7 +349,7 @@ abstract class LeaseGuardContract {
   }
 
   @Test
-  void aReceiptThatCannotBeWrittenIsNoSecret() {
+  void b41_t15_aReceiptThatCannotBeWrittenIsNoSecret() {
     store.lostCompletions.set(Integer.MAX_VALUE);
 
     assertThatExceptionOfType(StoreException.class)
@@ -378,7 +379,7 @@ abstract class LeaseGuardContract {
   }
 
   @Test
-  void anInterruptOfTheBodyDoesNotCostItsReceipt() {
+  void t8_anInterruptOfTheBodyDoesNotCostItsReceipt() {
     Guarded<String> outcome =
         guard.run(
             KEY,

@@ -193,7 +193,7 @@ class BusinessKeyBehaviourTest {
   }
 
   @Test
-  void b23_whatTheCodecCannotDoRefusesToStart() {
+  void b23_v8_whatTheCodecCannotDoRefusesToStart() {
     PayloadCodec plain = new Plain();
 
     assertThat(refused(on(Import.class), plain).code()).isEqualTo(ErrorCode.BUSINESS_KEY_INVALID);

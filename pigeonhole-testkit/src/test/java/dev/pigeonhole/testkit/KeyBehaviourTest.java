@@ -1,6 +1,7 @@
 package dev.pigeonhole.testkit;
 
 import static dev.pigeonhole.HandlerOption.atMost;
+import static dev.pigeonhole.HandlerOption.inline;
 import static dev.pigeonhole.HandlerOption.sharedCommits;
 import static dev.pigeonhole.HandlerOption.within;
 import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
@@ -14,6 +15,7 @@ import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Guard;
 import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxBuilder;
@@ -128,6 +130,16 @@ class KeyBehaviourTest {
             .named("x")
             .handle("b", x -> {}));
     refuses(ErrorCode.NAME_INVALID, "Type name", texts("c").named(" ").handle("a", x -> {}));
+  }
+
+  @Test
+  void d81_v8_whereNothingCommitsWithAReceiptInlineHandlersAndGuardsRefuseToStart() {
+    refuses(ErrorCode.TX_UNSUPPORTED, "'a' is inline", texts("c").handle("a", x -> {}, inline()));
+    assertThatThrownBy(() -> Guard.on(store).build())
+        .isInstanceOfSatisfying(
+            ConfigurationException.class,
+            e -> assertThat(e.code()).isEqualTo(ErrorCode.TX_UNSUPPORTED))
+        .hasMessageContaining("LeaseGuard");
   }
 
   @Test

@@ -79,7 +79,7 @@ class LeaseGuardTest {
   }
 
   @Test
-  void onlyTheClockOfTheStoreEndsALease() {
+  void m8_onlyTheClockOfTheStoreEndsALease() {
     store.claim("charge-card/key of order/o-1", "a process that died", ofSeconds(30));
     clock.advance(ofSeconds(30).minusMillis(1));
     assertThat(guard.run(KEY, lease -> null)).isInstanceOf(Guarded.Busy.class);

@@ -51,7 +51,7 @@ class OddMessageBehaviourTest {
   }
 
   @Test
-  void whatNobodyHandlesIsKeptAndDeliveredWhenItComesAgainToSomebodyWhoDoes() {
+  void t14_whatNobodyHandlesIsKeptAndDeliveredWhenItComesAgainToSomebodyWhoDoes() {
     TestInbox inbox = inbox(Unhandled.KEEP, OnMissingId.REJECT);
 
     assertThat(receive(inbox, "m", "unknown", "x")).isInstanceOf(Acceptance.Accepted.class);

@@ -77,7 +77,7 @@ class GuardCrashTest {
 
   @ParameterizedTest
   @EnumSource(names = {"POSTGRES", "MARIADB"})
-  void b38_dur01_dur02_aKilledCallerLeavesOneEffectOrNoneAndNobodyIsToldAnythingElse(
+  void b38_dur01_dur02_t12_aKilledCallerLeavesOneEffectOrNoneAndNobodyIsToldAnythingElse(
       DatabaseKind kind, @TempDir Path directory) throws SQLException {
     Random random = new Random(Size.seed("guard crashes on " + kind));
     List<End> ends = shuffled(random);

@@ -35,7 +35,7 @@ class LeaseCrashTest {
   }
 
   @Test
-  void anOwnerThatIsKilledIsReplacedWhenItsLeaseHasRunOut() throws InterruptedException {
+  void t12_anOwnerThatIsKilledIsReplacedWhenItsLeaseHasRunOut() throws InterruptedException {
     for (int kill = 0; kill < Size.of(2, 20); kill++) {
       String id = "killed-" + kill;
       try (JavaProcess worker = worker(id)) {

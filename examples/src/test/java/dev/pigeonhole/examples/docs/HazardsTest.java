@@ -33,19 +33,18 @@ class HazardsTest {
 
   static {
     NUMBERS.put("DUR", "1-6,9,11,13-15");
-    NUMBERS.put("ID", "1-9,12-15,17,18,20");
+    NUMBERS.put("ID", "1-9,11-18,20");
     NUMBERS.put("CLM", "1,2,4-27");
     NUMBERS.put("PG", "1-19,21,22");
     NUMBERS.put("MY", "1-10,12-16");
     NUMBERS.put("HX", "1-5");
-    NUMBERS.put("JD", "1,2,4-10");
+    NUMBERS.put("JD", "1-11");
     NUMBERS.put("HD", "1-12");
     NUMBERS.put("OP", "2,6,8");
     NUMBERS.put("SC", "1-5,10,11,16,19,24,30");
     NUMBERS.put("E", "23-25,27,28,30-32");
     NUMBERS.put(
-        "D",
-        "1-24,27-48,50-53,57,59-62,65-68,70-78,84-96,98,111,112,114,116-123,125,126,165-168,170");
+        "D", "1-48,50-53,57,59-62,65-68,70-78,81,84-96,98,111,112,114,116-123,125,126,165-168,170");
   }
 
   @BeforeAll

@@ -138,7 +138,7 @@ class KeyStrategyTest {
     }
 
     @Test
-    void whoAnswersNothingIsNotReplacedByTheNext() {
+    void v6_whoAnswersNothingIsNotReplacedByTheNext() {
       KeyReader nothing = new SelectorKey(Object.class, payload -> null);
 
       assertThat(key(new ByProperty("r"), nothing, List.of(answering("type")))).isNull();
@@ -468,7 +468,7 @@ class KeyStrategyTest {
     private final Instant now = Instant.EPOCH;
 
     @Test
-    void b21_id17_equalContentIsOneKeyAndFieldsLeftOutDoNotCount() {
+    void b21_id17_t7_equalContentIsOneKeyAndFieldsLeftOutDoNotCount() {
       String key = key(new ImportData("erp", 1, now));
 
       assertThat(key).matches("[0-9a-f]{64}");
