@@ -314,8 +314,7 @@ final class JdbcGuards implements Guards {
     }
   }
 
-  private void complete(
-      Session session, Request request, long seq, long token, Done done)
+  private void complete(Session session, Request request, long seq, long token, Done done)
       throws SQLException, WorkFailedException, Undone {
     if (done.failure() != null) {
       undoEffects(session.connection, done.failure(), done.clean());
