@@ -59,7 +59,7 @@ public final class HandlerOption {
 
   /**
    * An attempt that takes longer counts as failed and is told to stop. Without it an attempt may
-   * take for ever.
+   * take for ever; that of an {@link #inline} handler 30 s, unless the transaction is its caller's.
    */
   public static HandlerOption within(Duration timeout) {
     return new HandlerOption(chosen -> chosen.timeout = timeout);
@@ -140,8 +140,9 @@ public final class HandlerOption {
   /**
    * Runs the handler at once, on the thread that hands the message in, in a transaction of its own
    * with its receipt. Nothing is stored for it and nothing retried: the message is accepted when
-   * the handler has finished it, and comes again from its source when it has failed. Deliveries
-   * that were stored for it before are still run, one at a time.
+   * the handler has finished it, and comes again from its source when it has failed. It may take 30
+   * s, or as long as {@link #within} says; then its transaction is rolled back. Deliveries that
+   * were stored for it before are still run, one at a time.
    */
   public static HandlerOption inline() {
     return new HandlerOption(chosen -> chosen.inline = true);

@@ -262,4 +262,28 @@ class InlineKeyTest {
     assertThat(called).containsExactly("first k-2 b");
     assertThat(inbox.admin().conflicts(10)).hasSize(1);
   }
+
+  @Test
+  void aConflictDoesNotHideThatAHandlerBeforeItHasFailed() {
+    open(TestDatabases.open(DatabaseKind.H2));
+    Inbox inbox =
+        inbox(
+            type ->
+                type.handle(
+                        "first",
+                        text -> {
+                          if (text.startsWith("k-2")) {
+                            throw new IllegalStateException("not this one");
+                          }
+                        },
+                        inline(),
+                        OWN_KEY)
+                    .handle("second", text -> {}, inline()));
+    inbox.accept("c", Message.of("m-1", "k-1 a"));
+
+    assertThat(inbox.accept("c", Message.of("m-1", "k-2 b")))
+        .isInstanceOfSatisfying(
+            Acceptance.Unfinished.class,
+            unfinished -> assertThat(unfinished.failures()).containsOnlyKeys("first"));
+  }
 }

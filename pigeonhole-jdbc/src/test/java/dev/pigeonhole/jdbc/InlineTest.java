@@ -3,6 +3,8 @@ package dev.pigeonhole.jdbc;
 import static dev.pigeonhole.HandlerOption.atMost;
 import static dev.pigeonhole.HandlerOption.inline;
 import static dev.pigeonhole.HandlerOption.within;
+import static java.time.Duration.ZERO;
+import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -18,6 +20,7 @@ import dev.pigeonhole.Message;
 import dev.pigeonhole.TypeBuilder;
 import dev.pigeonhole.event.EventCounts;
 import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
@@ -26,6 +29,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.UnaryOperator;
@@ -276,6 +280,54 @@ class InlineTest {
         .extracting(answer -> answer.getClass().getSimpleName())
         .containsExactly("Accepted", "Unfinished", "Repeat", "Rejected", "Accepted");
     assertThat(called).containsExactly("good", "bad", "better");
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aHandlerSeesHowMuchOfItsTimeIsLeft(TestDatabase fresh) throws SQLException {
+    open(fresh);
+    List<Optional<Duration>> left = new CopyOnWriteArrayList<>();
+    Inbox inbox =
+        inbox(
+            type ->
+                type.handleMessage("a", received -> left.add(received.timeLeft()), inline())
+                    .handleMessage(
+                        "b",
+                        received -> left.add(received.timeLeft()),
+                        inline(),
+                        within(Duration.ofMinutes(2))));
+    inbox.accept("c", Message.of("m-1", "hello"));
+    try (Connection mine = database.dataSource().getConnection()) {
+      mine.setAutoCommit(false);
+      inbox.accept(mine, "c", Message.of("m-2", "hello"));
+      mine.rollback();
+    }
+
+    assertThat(left.get(0))
+        .hasValueSatisfying(time -> assertThat(time).isBetween(ZERO, ofSeconds(30)));
+    assertThat(left.get(1))
+        .hasValueSatisfying(time -> assertThat(time).isGreaterThan(ofSeconds(30)));
+    assertThat(left.subList(2, 4))
+        .as("the transaction is the caller's")
+        .containsOnly(Optional.empty());
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aDatabaseThatIsGoneIsToldAsAFailureToo(TestDatabase fresh) {
+    open(fresh);
+    HikariDataSource pool = database.pool(4);
+    Inbox inbox =
+        Inbox.on(JdbcStore.of(pool))
+            .channel(Channel.named("c").inline().on(String.class).handle("a", text -> {}).build())
+            .listener(counts)
+            .build();
+    pool.close();
+
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> inbox.accept("c", Message.of("m-1", "hello")));
+
+    assertThat(counts.of(InboxEvent.GuardFailed.class)).isOne();
   }
 
   @ParameterizedTest

@@ -28,6 +28,7 @@ final class Attempt implements Received<Object> {
   final BoundHandler handler;
   final Thread thread = Thread.currentThread();
 
+  private final @Nullable Duration limit;
   final Breaker breaker;
   private final BooleanSupplier stopping;
   private State state = State.RUNNING; // guarded by this
@@ -40,8 +41,21 @@ final class Attempt implements Received<Object> {
   private volatile @Nullable Connection connection;
 
   Attempt(Work work, BoundHandler handler, Breaker breaker, BooleanSupplier stopping) {
+    this(work, handler, handler.spec().timeout(), breaker, stopping);
+  }
+
+  /**
+   * @param limit null where it may take for ever
+   */
+  Attempt(
+      Work work,
+      BoundHandler handler,
+      @Nullable Duration limit,
+      Breaker breaker,
+      BooleanSupplier stopping) {
     this.work = work;
     this.handler = handler;
+    this.limit = limit;
     this.breaker = breaker;
     this.stopping = stopping;
   }
@@ -170,11 +184,10 @@ final class Attempt implements Received<Object> {
 
   @Override
   public Optional<Duration> timeLeft() {
-    Duration timeout = handler.spec().timeout();
-    if (timeout == null) {
+    if (limit == null) {
       return Optional.empty();
     }
-    Duration left = timeout.minus(took());
+    Duration left = limit.minus(took());
     return Optional.of(left.isNegative() ? Duration.ZERO : left);
   }
 

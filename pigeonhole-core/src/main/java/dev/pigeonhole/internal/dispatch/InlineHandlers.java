@@ -15,6 +15,7 @@ import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Guards;
 import dev.pigeonhole.store.Guards.Verdict;
 import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.StoredMessage;
 import java.sql.Connection;
 import java.time.Duration;
@@ -47,7 +48,7 @@ public final class InlineHandlers {
    * @param differs what was known with other content; null for nothing. Who comes after it was not
    *     run
    * @param known when a handler had finished it before
-   * @param failures of those that have not finished it, by their keys
+   * @param failures of those that have not finished it, by their keys; what differs is none
    */
   public record Outcome(
       boolean ran,
@@ -93,7 +94,7 @@ public final class InlineHandlers {
             joined == null ? guards.run(request, work) : guards.join(joined, request, work);
         Duration took = Duration.ofNanos(System.nanoTime() - began);
         if (verdict instanceof Verdict.Differs) {
-          return new Outcome(ran, message, null, Map.of());
+          return new Outcome(ran, message, null, failures);
         }
         if (verdict instanceof Verdict.Ran) {
           ran = true;
@@ -118,6 +119,9 @@ public final class InlineHandlers {
         if (cause instanceof InterruptedException) {
           Thread.currentThread().interrupt();
         }
+      } catch (StoreException e) {
+        events.tell(new InboxEvent.GuardFailed(events.inbox(), handler.key(), ref, e));
+        throw e;
       }
     }
     return new Outcome(ran, null, known, failures);
@@ -134,17 +138,21 @@ public final class InlineHandlers {
   private Guards.@Nullable Answer call(
       BoundHandler handler, NewMessage message, Connection connection, boolean own)
       throws Exception {
-    Duration within = handler.spec().timeout();
+    Duration given = handler.spec().timeout();
+    Duration within = given == null ? TIME_LIMIT : given;
     StoredMessage received = message.stored(0, clock.instant());
     Delivery delivery =
         Delivery.fresh(
             new Cell(message.lane(), handler.id().family()), 0, handler.id().keyId(), null);
     Attempt attempt =
         new Attempt(
-            new Work(delivery, received, null, 0, 0), handler, new Breaker(null), () -> false);
+            new Work(delivery, received, null, 0, 0),
+            handler,
+            own ? within : null,
+            new Breaker(null),
+            () -> false);
     try (TransactionWatch watch =
-        new TransactionWatch(
-            handler.key(), within == null ? TIME_LIMIT : within, own ? connection : null)) {
+        new TransactionWatch(handler.key(), within, own ? connection : null)) {
       try {
         attempt.decoded(
             payloads.decode(

@@ -186,6 +186,7 @@ public final class Intake {
   /** As one handler alone knows it. */
   private NewMessage under(Identity known, NewMessage message, ChannelSpec channel) {
     String id = checkId(known.id());
+    checkSource(known.source());
     return message.under(
         known.source(),
         id,

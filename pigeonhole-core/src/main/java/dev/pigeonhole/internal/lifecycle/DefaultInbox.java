@@ -4,6 +4,7 @@ import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Failure;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.Message;
@@ -15,6 +16,7 @@ import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.admin.DefaultAdmin;
 import dev.pigeonhole.internal.dispatch.Engine;
 import dev.pigeonhole.internal.dispatch.Events;
+import dev.pigeonhole.internal.dispatch.Failures;
 import dev.pigeonhole.internal.dispatch.GroupAcceptor;
 import dev.pigeonhole.internal.dispatch.HandOver;
 import dev.pigeonhole.internal.dispatch.InlineHandlers;
@@ -42,6 +44,7 @@ import java.sql.Connection;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Executor;
@@ -296,13 +299,13 @@ public final class DefaultInbox implements Inbox {
     }
     InlineHandlers.Outcome outcome = handlers.run(joined, checked.inline());
     MessageRef ref = new MessageRef(message.source(), message.id());
-    NewMessage differs = outcome.differs();
-    if (differs != null) {
-      // Whoever keeps second copies compares once more, and finds what was found here.
-      return answer(differs, accepting.accept(List.of(differs)).get(0), null);
-    }
+    // First: handlers with keys of their own may have failed before one found other content.
     if (!outcome.failures().isEmpty()) {
       return new Acceptance.Unfinished(ref, outcome.failures());
+    }
+    NewMessage differs = outcome.differs();
+    if (differs != null) {
+      return conflict(checked, differs, accepting);
     }
     if (stored != null) {
       return stored;
@@ -314,6 +317,24 @@ public final class DefaultInbox implements Inbox {
     }
     events.tell(new InboxEvent.Repeated(settings.name(), message.channel(), ref, message.type()));
     return new Acceptance.Repeat(ref, known);
+  }
+
+  /** Whoever keeps second copies compares once more, and nearly always finds the same. */
+  private Acceptance conflict(Intake.Checked checked, NewMessage differs, Accepting accepting) {
+    AcceptResult again = accepting.accept(List.of(differs)).get(0);
+    if (again instanceof AcceptResult.Stored) {
+      // The known one was forgotten in between: this one is as good as new, and nobody has run.
+      String first = checked.inline().get(0).handler().key();
+      Failure gone =
+          Failures.of(
+              ErrorCode.GUARD_BUSY,
+              "What was known under this id, with other content, was forgotten meanwhile. Offer it"
+                  + " again.",
+              store.clock().instant());
+      return new Acceptance.Unfinished(
+          new MessageRef(differs.source(), differs.id()), Map.of(first, gone));
+    }
+    return answer(differs, again, null);
   }
 
   private Acceptance ignored(NewMessage message) {
