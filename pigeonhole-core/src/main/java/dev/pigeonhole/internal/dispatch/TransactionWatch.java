@@ -82,6 +82,13 @@ public final class TransactionWatch implements AutoCloseable {
       }
       state = State.STRUCK;
     }
+    // Aborting may wait for a network that is down, and others have their time, too.
+    Thread abort = new Thread(() -> abort(connection), "pigeonhole-transaction-abort");
+    abort.setDaemon(true);
+    abort.start();
+  }
+
+  private void abort(Connection connection) {
     try {
       connection.abort(Runnable::run);
     } catch (SQLException e) {
