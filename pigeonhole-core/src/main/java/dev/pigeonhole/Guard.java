@@ -32,7 +32,7 @@ public interface Guard extends AutoCloseable {
    * not for {@link GuardBuilder#waitAtMost}. All else is shared, so closing what is answered closes
    * nothing.
    *
-   * @param time from 1 ms to 5 min; MariaDB counts whole seconds, at least one
+   * @param time from 1 ms to 20 s; MariaDB counts whole seconds, at least one
    * @throws ConfigurationException if it is out of range
    */
   Guard waitingAtMost(Duration time);

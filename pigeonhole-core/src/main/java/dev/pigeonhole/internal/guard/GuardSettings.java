@@ -31,7 +31,9 @@ public record GuardSettings(
     OnMissingKey missingKey,
     List<InboxListener> listeners) {
   private static final Duration SHORTEST_WAIT = Duration.ofMillis(1);
-  private static final Duration LONGEST_WAIT = Duration.ofMinutes(5);
+
+  /** It holds a connection, and no statement runs longer than 30 s. */
+  private static final Duration LONGEST_WAIT = Duration.ofSeconds(20);
 
   /**
    * @throws ConfigurationException if nobody may wait so long, or so short
