@@ -4,9 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Guarded;
+import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.Message;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
@@ -86,6 +89,47 @@ class GuardBodyTest {
     assertThat(rig.effects("k-1")).as(what).isZero();
     assertThat(rig.count("receipt")).as(what).isZero();
     assertThat(rig.count("message")).as(what).isZero();
+  }
+
+  /**
+   * The refused insert that tells a repeat is the guard's own, and none of the handler's errors.
+   */
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aRepeatInTheTransactionOfAHandlerOrOfAnotherRunIsNoErrorOfTheirs(TestDatabase database)
+      throws SQLException {
+    rig = GuardRig.on(database);
+    charge();
+    Inbox inbox =
+        Inbox.on(rig.store)
+            .channel(
+                Channel.named("c")
+                    .on(String.class)
+                    .handleInTransaction(
+                        "h",
+                        (text, tx) -> {
+                          GuardRig.write(tx.connection(), "handler");
+                          rig.guard.run(tx.connection(), GuardRig.key("k-1"), inner -> 2);
+                        })
+                    .build())
+            .build();
+    inbox.accept("c", Message.of("m-1", "hello"));
+    inbox.drain();
+
+    Guarded<Integer> outer =
+        rig.guard.run(
+            GuardRig.key("outer"),
+            tx -> {
+              GuardRig.write(tx, "outer");
+              inbox.accept(tx.connection(), "c", Message.of("m-1", "hello"));
+              rig.guard.run(tx.connection(), GuardRig.key("k-1"), inner -> 2);
+              return 3;
+            });
+
+    assertThat(outer).isEqualTo(new Guarded.Ran<>(3));
+    assertThat(rig.effects("handler")).isOne();
+    assertThat(rig.effects("outer")).isOne();
+    assertThat(rig.effects("k-1")).isOne();
   }
 
   @ParameterizedTest

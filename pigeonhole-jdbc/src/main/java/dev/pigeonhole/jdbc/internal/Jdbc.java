@@ -85,8 +85,9 @@ final class Jdbc {
   }
 
   /** A session on the connection of a caller, who commits. */
-  Session foreign(Connection connection) {
-    return new Session(connection, dialect, tables, clock, true, false, LockWait.NORMAL);
+  Session foreign(Connection connection) throws SQLException {
+    return new Session(
+        UnitConnection.inside(connection), dialect, tables, clock, true, false, LockWait.NORMAL);
   }
 
   /** A connection in a transaction, for work that ends it by itself. */
