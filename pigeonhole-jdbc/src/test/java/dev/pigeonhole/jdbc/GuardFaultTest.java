@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.pigeonhole.GuardBuilder;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.KeptFailureException;
+import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.FaultProxy;
 import dev.pigeonhole.support.LockWaits;
@@ -152,36 +153,52 @@ class GuardFaultTest {
     assertThat(direct.effects("k-1")).isZero();
   }
 
+  /** Two transactions that wait for each other; the one of the guard is always the victim. */
+  private final class Deadlock {
+    private final CountDownLatch bodyBegan = new CountDownLatch(1);
+    private final CountDownLatch otherHolds = new CountDownLatch(1);
+    private final CompletableFuture<Void> other;
+
+    Deadlock() {
+      direct.database.execute("CREATE INDEX effect_id ON effect (id)");
+      for (int i = 1; i <= 50; i++) {
+        direct.database.execute("INSERT INTO effect (id, note) VALUES (?, 'old')", "row-" + i);
+      }
+      other = CompletableFuture.runAsync(this::rival);
+    }
+
+    /** Has changed much, so MariaDB spares it; and PostgreSQL takes the first to wait. */
+    private void rival() {
+      try (Connection connection = direct.begin();
+          Statement statement = connection.createStatement()) {
+        bodyBegan.await();
+        for (int i = 2; i <= 50; i++) {
+          statement.executeUpdate("UPDATE effect SET note = 'other' WHERE id = 'row-" + i + "'");
+        }
+        otherHolds.countDown();
+        LockWaits.awaitOne(direct.database);
+        statement.executeUpdate("UPDATE effect SET note = 'other' WHERE id = 'row-1'");
+        connection.commit();
+      } catch (SQLException | InterruptedException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
+    void runInto(Connection connection) throws SQLException, InterruptedException {
+      try (Statement statement = connection.createStatement()) {
+        statement.executeUpdate("UPDATE effect SET note = 'ours' WHERE id = 'row-1'");
+        bodyBegan.countDown();
+        otherHolds.await();
+        statement.executeUpdate("UPDATE effect SET note = 'ours' WHERE id = 'row-2'");
+      }
+    }
+  }
+
   @ParameterizedTest
   @EnumSource(names = {"POSTGRES", "MARIADB"})
   void b40_theVictimOfADeadlockRunsTheWholeAgain(DatabaseKind kind) throws Exception {
     open(kind);
-    direct.database.execute("CREATE INDEX effect_id ON effect (id)");
-    for (int i = 1; i <= 50; i++) {
-      direct.database.execute("INSERT INTO effect (id, note) VALUES (?, 'old')", "row-" + i);
-    }
-    CountDownLatch bodyBegan = new CountDownLatch(1);
-    CountDownLatch otherHolds = new CountDownLatch(1);
-    CompletableFuture<Void> other =
-        CompletableFuture.runAsync(
-            () -> {
-              // It has changed much, so MariaDB prefers the other one; and PostgreSQL takes
-              // whoever was the first to wait.
-              try (Connection connection = direct.begin();
-                  Statement statement = connection.createStatement()) {
-                bodyBegan.await();
-                for (int i = 2; i <= 50; i++) {
-                  statement.executeUpdate(
-                      "UPDATE effect SET note = 'other' WHERE id = 'row-" + i + "'");
-                }
-                otherHolds.countDown();
-                LockWaits.awaitOne(direct.database);
-                statement.executeUpdate("UPDATE effect SET note = 'other' WHERE id = 'row-1'");
-                connection.commit();
-              } catch (SQLException | InterruptedException e) {
-                throw new IllegalStateException(e);
-              }
-            });
+    Deadlock deadlock = new Deadlock();
     AtomicInteger runs = new AtomicInteger();
 
     Guarded<Integer> result =
@@ -189,18 +206,49 @@ class GuardFaultTest {
             GuardRig.key("k-1"),
             tx -> {
               int run = runs.incrementAndGet();
-              try (Statement statement = tx.connection().createStatement()) {
-                statement.executeUpdate("UPDATE effect SET note = 'ours' WHERE id = 'row-1'");
-                bodyBegan.countDown();
-                otherHolds.await();
-                statement.executeUpdate("UPDATE effect SET note = 'ours' WHERE id = 'row-2'");
-              }
+              deadlock.runInto(tx.connection());
               return run;
             });
 
-    other.get();
+    deadlock.other.get();
     assertThat(result).isEqualTo(new Guarded.Ran<>(2));
     assertThat(direct.database.count("SELECT COUNT(*) FROM effect WHERE note = 'ours'"))
         .isEqualTo(2);
+  }
+
+  /** MariaDB has undone the caller's own writes, too: the body's exception would not say so. */
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void b40_aDeadlockInTheTransactionOfACallerIsToldWhateverTheBodyMakesOfIt(DatabaseKind kind)
+      throws Exception {
+    open(kind);
+    Deadlock deadlock = new Deadlock();
+    try (Connection caller = direct.begin()) {
+      GuardRig.write(caller, "before");
+      assertThatThrownBy(
+              () ->
+                  direct.guard.run(
+                      caller,
+                      GuardRig.key("k-1"),
+                      tx -> {
+                        try {
+                          deadlock.runInto(tx.connection());
+                          return 1;
+                        } catch (SQLException e) {
+                          throw new IllegalStateException("the body's own", e);
+                        }
+                      }))
+          .isInstanceOfSatisfying(
+              StoreException.class,
+              failed -> {
+                assertThat(failed.deadlock()).isTrue();
+                assertThat(failed.getSuppressed())
+                    .hasOnlyElementsOfType(IllegalStateException.class);
+              });
+      caller.rollback();
+    }
+    deadlock.other.get();
+    assertThat(direct.effects("before")).isZero();
+    assertThat(direct.guard.run(GuardRig.key("k-1"), tx -> 2)).isEqualTo(new Guarded.Ran<>(2));
   }
 }

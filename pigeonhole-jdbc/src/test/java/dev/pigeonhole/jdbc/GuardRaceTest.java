@@ -14,6 +14,7 @@ import dev.pigeonhole.support.TestDatabases;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -35,6 +36,27 @@ class GuardRaceTest {
 
   /** Enough where no luck is needed to see what is wrong. */
   private static final int FEW = 25;
+
+  /** On MariaDB at its default isolation, deleting what is not there locks where it could be. */
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void answersOfDifferentKeysDoNotWaitForEachOther(DatabaseKind kind) throws Exception {
+    try (GuardRig rig = GuardRig.on(TestDatabases.open(kind));
+        Connection one = rig.begin();
+        Connection other = rig.begin()) {
+      one.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+      other.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+      Guard hasty = rig.guard.waitingAtMost(Duration.ofSeconds(1));
+
+      assertThat(hasty.answer(one, GuardRig.key("k-1"), String.class, tx -> "one"))
+          .isEqualTo(new Guarded.Ran<>("one"));
+      assertThat(hasty.answer(other, GuardRig.key("k-2"), String.class, tx -> "other"))
+          .isEqualTo(new Guarded.Ran<>("other"));
+      other.commit();
+      one.commit();
+      assertThat(rig.count("answer")).isEqualTo(2);
+    }
+  }
 
   @ParameterizedTest
   @EnumSource(names = {"POSTGRES", "MARIADB"})

@@ -6,7 +6,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import com.zaxxer.hikari.HikariDataSource;
+import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Channel;
+import dev.pigeonhole.Guard;
+import dev.pigeonhole.GuardKey;
+import dev.pigeonhole.Guarded;
 import dev.pigeonhole.HandlerTransaction;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
@@ -15,6 +19,7 @@ import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.event.InboxListener;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.Transactions;
 import dev.pigeonhole.store.Transactions.WorkFailedException;
 import dev.pigeonhole.support.DatabaseKind;
@@ -28,6 +33,7 @@ import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -115,6 +121,72 @@ class RefusedCommitTest {
           .containsExactly(delivery);
       assertThat(database.count("SELECT count(*) FROM effect")).isEqualTo(1);
       assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "23503 | (1, 2, 1)",
+        "23505 | (1, 1, 1), (1, 1, 1)",
+        "22012 | (1, 1, 0)",
+        "P0001 | (1, 1, 50)"
+      })
+  void whatTheCommitRefusesIsNotRunAgainByAGuardAndItsKeyIsFree(String state, String row)
+      throws Exception {
+    try (TestDatabase database = database();
+        Guard guard = Guard.on(JdbcStore.of(database.pool(5))).build()) {
+      GuardKey key = GuardKey.of("h", "t", "k-1");
+      AtomicInteger runs = new AtomicInteger();
+
+      assertThatExceptionOfType(StoreException.class)
+          .isThrownBy(
+              () ->
+                  guard.run(
+                      key,
+                      tx -> {
+                        insert(tx.connection(), row);
+                        return runs.incrementAndGet();
+                      }))
+          .satisfies(
+              refused -> {
+                assertThat(refused.kind()).isEqualTo(StoreException.Kind.PERMANENT);
+                assertThat(refused).hasMessageContaining(state);
+              });
+
+      assertThat(runs).hasValue(1);
+      Guarded<Integer> again =
+          guard.run(
+              key,
+              tx -> {
+                insert(tx.connection(), "(1, 1, 1)");
+                return 2;
+              });
+      assertThat(again).isEqualTo(new Guarded.Ran<>(2));
+    }
+  }
+
+  @Test
+  void whatTheCommitRefusesIsTheFailureOfAnInlineHandlerAndOthersRun() {
+    try (TestDatabase database = database()) {
+      Inbox inbox =
+          Inbox.on(JdbcStore.of(database.pool(20)))
+              .channel(
+                  Channel.named("c")
+                      .inline()
+                      .on(String.class)
+                      .handleInTransaction("refused", RefusedCommitTest::handle)
+                      .handleInTransaction(
+                          "behind", (row, tx) -> insert(tx.connection(), "(9, 1, 1)"))
+                      .build())
+              .build();
+
+      assertThat(inbox.accept("c", Message.of("m-1", "(2, 2, 1)")))
+          .isInstanceOfSatisfying(
+              Acceptance.Unfinished.class,
+              unfinished -> assertThat(unfinished.failures()).containsOnlyKeys("refused"));
+      assertThat(database.count("SELECT count(*) FROM effect WHERE id = 9")).isEqualTo(1);
     }
   }
 

@@ -67,7 +67,7 @@ class RoundTripTest {
         assertTrips(counter, 5, () -> guard.run(GuardRig.key("k-1"), tx -> 2));
         assertTrips(
             counter,
-            postgres ? 5 : 8,
+            postgres ? 4 : 7,
             () -> guard.answer(GuardRig.key("k-2"), String.class, tx -> "answer"));
         assertTrips(counter, postgres ? 4 : 7, () -> guard.run(mine, GuardRig.key("k-3"), tx -> 1));
         mine.commit();

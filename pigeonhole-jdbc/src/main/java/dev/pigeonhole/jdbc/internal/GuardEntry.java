@@ -73,6 +73,7 @@ final class GuardEntry {
       """;
 
   // Index: unhandled_pk.
+  private static final String NOBODYS = "SELECT 1 FROM {unhandled} WHERE seq = ?";
   private static final String TAKEN = "DELETE FROM {unhandled} WHERE seq = ?";
 
   // Index: answer_pk.
@@ -167,7 +168,10 @@ final class GuardEntry {
     if (!after.isEmpty()) {
       throw again("A delivery was moved meanwhile");
     }
-    session.update(TAKEN, params -> params.add(found.seq()));
+    // To delete what is not there would lock out others who store what nobody handles.
+    if (session.one(NOBODYS, params -> params.add(found.seq()), row -> true).isPresent()) {
+      session.update(TAKEN, params -> params.add(found.seq()));
+    }
     return new Entered(found.seq(), null);
   }
 

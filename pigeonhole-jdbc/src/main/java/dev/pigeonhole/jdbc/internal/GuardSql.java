@@ -25,6 +25,13 @@ interface GuardSql {
       INSERT INTO {receipt} (seq, handler, key_id, failures, crashes, releases, token, completed_at)
       """;
 
+  // Arbiter: answer_pk.
+  String INSERT_ANSWER =
+      """
+      INSERT INTO {answer} (seq, handler, content_type, content, keep_until)
+      VALUES (?, ?, ?, ?, %s)
+      """;
+
   String ROW = "VALUES (?, ?, ?, ?, ?, ?, ?, {now})";
 
   /** Runs a statement that may answer rows. */
@@ -54,6 +61,14 @@ interface GuardSql {
   /** Inserts a row unless its key is there; one in an open transaction is waited for. */
   boolean insertUnlessThere(Session session, int waitMillis, String insert, Session.Bind bind)
       throws SQLException;
+
+  /**
+   * Stores an answer, in place of one that may be left of a run that was replayed. One statement:
+   * to delete what is not there would lock the place where it could be against strangers.
+   *
+   * @param until when it goes, as SQL
+   */
+  String keepAnswer(String until);
 
   /**
    * What stands behind a SELECT of a message, so that nobody deletes it or adds deliveries to it,

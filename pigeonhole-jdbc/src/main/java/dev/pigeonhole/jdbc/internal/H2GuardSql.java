@@ -67,6 +67,15 @@ final class H2GuardSql implements GuardSql {
     return waiting(session, waitMillis, () -> dialect.insertUnlessThere(session, insert, bind));
   }
 
+  @Override
+  public String keepAnswer(String until) {
+    return """
+        MERGE INTO {answer} (seq, handler, content_type, content, keep_until) KEY (seq, handler)
+        VALUES (?, ?, ?, ?, %s)
+        """
+        .formatted(until);
+  }
+
   /** There is no weaker lock: two handlers of one known message wait for each other here. */
   @Override
   public String share() {

@@ -14,11 +14,14 @@ import java.sql.Savepoint;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Guarded runs: enter, run, complete the receipt, commit. Who may enter says {@link GuardEntry}.
  */
 final class JdbcGuards implements Guards {
+  private static final Logger LOG = LoggerFactory.getLogger(JdbcGuards.class);
 
   private static final int RERUNS = 3;
 
@@ -30,15 +33,6 @@ final class JdbcGuards implements Guards {
   // Index: receipt_pk. Of a run that was committed before its end.
   private static final String TAKE_BACK =
       "DELETE FROM {receipt} WHERE seq = ? AND handler = ? AND token = ?";
-
-  // Index: answer_pk. One may be left of a run that was replayed.
-  private static final String FORGET_ANSWER = "DELETE FROM {answer} WHERE seq = ? AND handler = ?";
-
-  private static final String KEEP_ANSWER =
-      """
-      INSERT INTO {answer} (seq, handler, content_type, content, keep_until)
-      VALUES (?, ?, ?, ?, %s)
-      """;
 
   /** The database has undone a run: nothing of it is left, and it may be run again. */
   private static final class Undone extends Exception {
@@ -144,11 +138,30 @@ final class JdbcGuards implements Guards {
       CrashPoints.reach("guard.work-done");
       complete(session, request, entered.seq(), token, done);
       CrashPoints.reach("guard.before-commit");
-      borrowed.commit(session);
+      commit(borrowed, session);
       CrashPoints.reach("guard.after-commit");
       return new Verdict.Ran();
     } catch (SQLException e) {
       throw Errors.of(jdbc.dialect, jdbc.tables, e, false);
+    }
+  }
+
+  /** What the server checks only now, such as a deferred key, the work has written. */
+  private static void commit(Jdbc.Borrowed borrowed, Session session) throws WorkFailedException {
+    try {
+      borrowed.commit(session);
+    } catch (StoreException e) {
+      if (e.getCause() instanceof SQLException cause && Errors.refusesContent(cause)) {
+        throw new WorkFailedException(
+            new StoreException(
+                Kind.PERMANENT,
+                ErrorCode.DATABASE_ERROR,
+                "The database refused at COMMIT what the body had written, and rolled all of it"
+                    + " back: "
+                    + Errors.describe(cause),
+                cause));
+      }
+      throw e;
     }
   }
 
@@ -205,43 +218,74 @@ final class JdbcGuards implements Guards {
       throws SQLException, WorkFailedException {
     Session session = jdbc.foreign(connection);
     Savepoint before = connection.setSavepoint();
-    boolean ran = false;
+    boolean open = true;
     try {
       long token = newToken();
       Entered entered = enter(session, request, token, true);
       if (entered.verdict() != null) {
+        open = false;
+        undo(connection, before, null);
         return entered.verdict();
       }
       Savepoint clean = clean(connection, work);
       Statements.Canary canary = statements.canary(session);
-      Done done = work(connection, work, clean);
+      Done done;
+      try {
+        done = work(connection, work, clean);
+      } catch (WorkFailedException e) {
+        open = false;
+        undo(connection, before, e.getCause());
+        throw e;
+      }
       if (!canary.alive()) {
         throw lost(done);
       }
       complete(session, request, entered.seq(), token, done);
       connection.releaseSavepoint(before);
-      ran = true;
+      open = false;
       return new Verdict.Ran();
     } catch (Undone e) {
-      if (e.thrown != null) {
-        throw new WorkFailedException(e.thrown);
+      // Not the body's own exception, which would say that the caller may go on.
+      if (e.thrown != null && e.thrown != e.error.getCause()) {
+        e.error.addSuppressed(e.thrown);
       }
       throw e.error;
     } finally {
-      if (!ran) {
-        undo(connection, before);
+      if (open) {
+        tryToUndo(connection, before);
       }
     }
   }
 
-  /** Where it cannot be undone, the database has undone the whole transaction. */
-  private static void undo(Connection connection, Savepoint before) {
+  /** Where that cannot be, the caller's own writes are not what it believes, and it must know. */
+  private static void undo(Connection connection, Savepoint before, @Nullable Throwable thrown) {
     try {
       connection.rollback(before);
       connection.releaseSavepoint(before);
     } catch (SQLException e) {
-      // What was to be said has been said.
-      return;
+      StoreException ended =
+          new StoreException(
+              Kind.UNKNOWN,
+              ErrorCode.TX_LOST,
+              "The transaction of the caller has ended during the run: the database has rolled all of"
+                  + " it back, or something that the body called has committed it. Roll back, and do"
+                  + " all of it again: "
+                  + Errors.describe(e),
+              e);
+      if (thrown != null) {
+        ended.addSuppressed(thrown);
+      }
+      throw ended;
+    }
+  }
+
+  /** For a caller who has to roll back in any case. */
+  private static void tryToUndo(Connection connection, Savepoint before) {
+    try {
+      connection.rollback(before);
+      connection.releaseSavepoint(before);
+    } catch (SQLException e) {
+      LOG.debug("A run in the transaction of its caller could not be undone", e);
     }
   }
 
@@ -309,8 +353,7 @@ final class JdbcGuards implements Guards {
       sql.update(session, TAKE_BACK, params -> params.add(seq).add(handler).add(token));
       borrowed.commit(session);
     } catch (SQLException | StoreException e) {
-      // The caller is told that the run has failed, and why, in any case.
-      return;
+      LOG.warn("A receipt that was committed before its run had ended could not be taken back", e);
     }
   }
 
@@ -343,14 +386,13 @@ final class JdbcGuards implements Guards {
   }
 
   private void keep(Session session, long seq, int handler, Answer answer) throws SQLException {
-    sql.update(session, FORGET_ANSWER, params -> params.add(seq).add(handler));
     Duration keep = answer.keep();
     String until =
         keep == null
             ? "NULL"
             : session.dialect.plusMicros("{now}", String.valueOf(keep.toNanos() / 1_000));
     session.update(
-        KEEP_ANSWER.formatted(until),
+        sql.keepAnswer(until),
         params -> params.add(seq).add(handler).add(answer.contentType()).add(answer.content()));
   }
 }

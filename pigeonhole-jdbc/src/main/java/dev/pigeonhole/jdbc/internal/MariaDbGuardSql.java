@@ -83,6 +83,15 @@ final class MariaDbGuardSql implements GuardSql {
   }
 
   @Override
+  public String keepAnswer(String until) {
+    return INSERT_ANSWER.formatted(until)
+        + """
+          ON DUPLICATE KEY UPDATE content_type = VALUES(content_type), content = VALUES(content),
+            keep_until = VALUES(keep_until)
+          """;
+  }
+
+  @Override
   public String share() {
     return "LOCK IN SHARE MODE";
   }

@@ -92,6 +92,15 @@ final class PostgresGuardSql implements GuardSql {
     return !query(session, waitMillis, statement, bind, row -> true).isEmpty();
   }
 
+  @Override
+  public String keepAnswer(String until) {
+    return INSERT_ANSWER.formatted(until)
+        + """
+          ON CONFLICT (seq, handler) DO UPDATE SET content_type = excluded.content_type,
+            content = excluded.content, keep_until = excluded.keep_until
+          """;
+  }
+
   /** Shuts out whoever locks it to change it, and nobody else. */
   @Override
   public String share() {
