@@ -12,6 +12,7 @@ import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.event.InboxListener;
 import dev.pigeonhole.internal.dispatch.Events;
+import dev.pigeonhole.internal.guard.TypeNames;
 import dev.pigeonhole.internal.registry.Hashes;
 import dev.pigeonhole.internal.registry.Payloads;
 import java.time.Duration;
@@ -48,19 +49,22 @@ public final class LeaseGuard {
 
   private final GuardStore store;
   private final Renewals renewals;
+  private final TypeNames types;
   private final LeaseOptions options;
   private final Events events;
 
-  private LeaseGuard(GuardStore store, Renewals renewals, LeaseOptions options) {
+  private LeaseGuard(GuardStore store, Renewals renewals, TypeNames types, LeaseOptions options) {
     this.store = store;
     this.renewals = renewals;
+    this.types = types;
     this.options = options;
     this.events = new Events(NAME, options.listeners());
   }
 
   /** A guard on this store, with the default of every option. */
   public static LeaseGuard on(GuardStore store) {
-    return new LeaseGuard(store, new Renewals(), LeaseOptions.defaults(store.forgets()));
+    return new LeaseGuard(
+        store, new Renewals(), new TypeNames(), LeaseOptions.defaults(store.forgets()));
   }
 
   /**
@@ -119,7 +123,7 @@ public final class LeaseGuard {
   }
 
   private LeaseGuard with(LeaseOptions changed) {
-    return new LeaseGuard(store, renewals, changed);
+    return new LeaseGuard(store, renewals, types, changed);
   }
 
   /**
@@ -127,6 +131,8 @@ public final class LeaseGuard {
    *
    * @throws X what the body throws, as it is, after the key was made free
    * @throws dev.pigeonhole.MissingKeyException if there is no key
+   * @throws ConfigurationException with the code {@code PH-KEY-08} if this guard has run something
+   *     for another class with the same simple name
    * @throws LeaseLostException if the body ran, but somebody else took over in the meantime
    * @throws dev.pigeonhole.store.StoreException if the store cannot do it now; with the code {@code
    *     PH-GRD-11} if the body ran and nobody can say whether its receipt was kept
@@ -184,6 +190,7 @@ public final class LeaseGuard {
 
   private MessageRef ref(GuardKey key) {
     try {
+    types.check(key);
       return StoredNames.ref(key, options.payloads());
     } catch (MissingKeyException e) {
       events.tell(new InboxEvent.GuardKeyMissing(NAME, key.handler().key(), key.type()));

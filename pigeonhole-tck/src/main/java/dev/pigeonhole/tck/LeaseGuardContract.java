@@ -6,9 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.Guarded;
+import dev.pigeonhole.IdempotentMessage;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.MissingKeyException;
@@ -203,6 +205,40 @@ abstract class LeaseGuardContract {
     for (GuardKey key : keys) {
       repeated(guard.run(key, this::charge));
     }
+  }
+
+  /** Two classes that only their packages, or the classes around them, tell apart. */
+  private static final class Here {
+    record Order(String number) {}
+  }
+
+  private static final class Elsewhere {
+    record Order(String number) implements IdempotentMessage {
+      @Override
+      public String idempotencyKey() {
+        return number;
+      }
+    }
+  }
+
+  @Test
+  void m3_twoClassesWithOneSimpleNameAreNotTakenForOne() {
+    guard.run(GuardKey.of("charge-card", Here.Order.class, "o-1"), this::charge);
+
+    for (GuardKey key :
+        List.of(
+            GuardKey.of("charge-card", Elsewhere.Order.class, "o-1"),
+            GuardKey.of("charge-card", new Elsewhere.Order("o-1")))) {
+      for (LeaseGuard copy : List.of(guard, guard.waitAtMost(PATIENTLY))) {
+        assertThatExceptionOfType(ConfigurationException.class)
+            .isThrownBy(() -> copy.run(key, this::charge))
+            .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.TYPE_NAME_TAKEN))
+            .withMessageContaining(Here.Order.class.getName())
+            .withMessageContaining(Elsewhere.Order.class.getName());
+      }
+    }
+    assertThat(guard.run(GuardKey.of("charge-card", "other-order", "o-1"), this::charge))
+        .isEqualTo(new Guarded.Ran<>("charge 2"));
   }
 
   @Test

@@ -59,7 +59,7 @@ public final class DefaultGuard implements Guard {
   private final Events events;
   private final ScheduledThreadPoolExecutor timer;
   private final Map<HandlerKey, HandlerId> handlers = new ConcurrentHashMap<>();
-  private final Map<String, Class<?>> types = new ConcurrentHashMap<>();
+  private final TypeNames types = new TypeNames();
   private volatile boolean closed;
 
   private DefaultGuard(InboxStore store, Guards guards, GuardSettings settings, Payloads payloads) {
@@ -157,7 +157,7 @@ public final class DefaultGuard implements Guard {
     if (closed) {
       throw new IllegalStateException("the guard is closed");
     }
-    refuseAnotherClass(key);
+    types.check(key);
     HandlerId handler = handler(key.handler());
     NewMessage message = message(key);
     MessageRef ref = new MessageRef(message.source(), message.id());
@@ -321,22 +321,6 @@ public final class DefaultGuard implements Guard {
     HandlerId id = store.maintenance().register(List.of(keys)).get(0).get(0);
     handlers.put(key, id);
     return id;
-  }
-
-  /** Keys are scoped by the name of their type, so that two classes must not share one. */
-  private void refuseAnotherClass(GuardKey key) {
-    Class<?> type = key.payloadType();
-    if (type == null) {
-      return;
-    }
-    Class<?> known = types.putIfAbsent(key.type(), type);
-    if (known != null && known != type) {
-      throw new ConfigurationException(
-          ErrorCode.TYPE_NAME_TAKEN,
-          ("The type name '%s' stands for %s and for %s, and equal keys of the two would be one."
-                  + " Name one of them yourself, with GuardKey.of(handler, \"…\", key).")
-              .formatted(key.type(), known.getName(), type.getName()));
-    }
   }
 
   private NewMessage message(GuardKey key) {
