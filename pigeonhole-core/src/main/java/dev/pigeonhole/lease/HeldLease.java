@@ -22,15 +22,22 @@ final class HeldLease implements Lease {
   private final GuardStore store;
   private final String name;
   private final String token;
+  private final String idempotencyKey;
   private final Duration lease;
   private boolean ended; // guarded by this
   private boolean told; // guarded by this
 
-  HeldLease(GuardStore store, String name, String token, Duration lease) {
+  HeldLease(GuardStore store, String name, String token, String idempotencyKey, Duration lease) {
     this.store = store;
     this.name = name;
     this.token = token;
+    this.idempotencyKey = idempotencyKey;
     this.lease = lease;
+  }
+
+  @Override
+  public String idempotencyKey() {
+    return idempotencyKey;
   }
 
   @Override

@@ -4,8 +4,16 @@ package dev.pigeonhole.lease;
 public interface Lease {
 
   /**
-   * Tells this run from every other one. Hand it to systems that can refuse what comes from an
-   * owner who was replaced.
+   * Same on every run of the key, different per handler, and the same as {@link
+   * dev.pigeonhole.GuardTransaction#idempotencyKey}: hand it to whoever must not act twice. After a
+   * crash the body runs again, and only this key tells the other side that it is a repeat.
+   */
+  String idempotencyKey();
+
+  /**
+   * Tells this run from every other one, in logs and in {@link LeaseLostException}. Never hand it
+   * on as an idempotency key, for the next run of the key has another. Nor does it tell who came
+   * first: it is random, so nobody can refuse a former owner by it.
    */
   String token();
 

@@ -169,7 +169,8 @@ public final class LeaseGuard {
     try {
       claim = claim(name, token, began);
       if (claim instanceof Claim.Won) {
-        HeldLease lease = new HeldLease(store, name, token, options.lease());
+        String idempotencyKey = Hashes.idempotencyKey(ref.source(), ref.id(), handler);
+        HeldLease lease = new HeldLease(store, name, token, idempotencyKey, options.lease());
         value = work(lease, key, request, type, body);
       }
     } catch (Throwable e) {
@@ -189,8 +190,8 @@ public final class LeaseGuard {
   }
 
   private MessageRef ref(GuardKey key) {
-    try {
     types.check(key);
+    try {
       return StoredNames.ref(key, options.payloads());
     } catch (MissingKeyException e) {
       events.tell(new InboxEvent.GuardKeyMissing(NAME, key.handler().key(), key.type()));

@@ -18,10 +18,12 @@ import dev.pigeonhole.MissingKeyException;
 import dev.pigeonhole.OnMissingKey;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.lease.LeaseGuard;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
+import dev.pigeonhole.testkit.MemoryGuardStore;
 import java.io.IOException;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -435,7 +437,7 @@ class GuardTest {
   @MethodSource(ALL)
   void theIdempotencyKeyIsTheSameOnEveryRunAndAnotherForEachHandler(TestDatabase database) {
     open(database);
-    String[] seen = new String[3];
+    String[] seen = new String[4];
     assertThatThrownBy(
             () ->
                 rig.guard.run(
@@ -450,7 +452,11 @@ class GuardTest {
 
     assertThat(seen[1]).isEqualTo(seen[0]).isNotEqualTo(seen[2]);
   }
+    LeaseGuard.on(MemoryGuardStore.create())
+        .run(GuardRig.key("k-1"), lease -> seen[3] = lease.idempotencyKey());
 
+
+    assertThat(seen[3]).as("of a lease guard").isEqualTo(seen[0]);
   // ---- waiting
 
   @ParameterizedTest

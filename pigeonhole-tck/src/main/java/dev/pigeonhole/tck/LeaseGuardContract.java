@@ -242,6 +242,37 @@ abstract class LeaseGuardContract {
   }
 
   @Test
+  void theIdempotencyKeyIsTheSameOnEveryRunAndAnotherForEachHandlerAndKey() {
+    List<String> keys = new ArrayList<>();
+    List<String> tokens = new ArrayList<>();
+    for (boolean fails : new boolean[] {true, false}) {
+      catchThrowable(
+          () ->
+              guard.run(
+                  KEY,
+                  lease -> {
+                    keys.add(lease.idempotencyKey());
+                    tokens.add(lease.token());
+                    if (fails) {
+                      throw new IOException("as if the process were gone");
+                    }
+                    return null;
+                  }));
+    }
+    assertThat(keys).hasSize(2).containsOnly(keys.get(0));
+    assertThat(tokens).doesNotHaveDuplicates();
+
+    for (GuardKey other :
+        List.of(
+            GuardKey.of("notify", "order", "o-1"),
+            GuardKey.of("charge-card", "payment", "o-1"),
+            GuardKey.of("charge-card", "order", "o-2"))) {
+      guard.run(other, lease -> keys.add(lease.idempotencyKey()));
+    }
+    assertThat(keys.subList(1, 5)).doesNotHaveDuplicates();
+  }
+
+  @Test
   void aKnownKeyWithAnotherRequestIsAConflict() {
     guard.answer(KEY.request("10 EUR"), String.class, this::charge);
 
