@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Each call is atomic over all processes that share the store, and only the store's own clock
  * decides when a time is over. A call whose answer was lost may be made again with the same token:
- * it then answers as the first one did. Names are compared byte for byte. Used by many threads.
+ * it then answers as the first one did, except {@link #release}. Names are compared byte for byte.
+ * Used by many threads.
  *
  * <p>A store that cannot do what it was asked throws {@link dev.pigeonhole.store.StoreException}.
  * The contract {@code GuardStoreContract} in {@code pigeonhole-tck} shows all of this as tests.
@@ -45,7 +46,8 @@ public interface GuardStore {
   boolean complete(String name, String token, Completion completion, @Nullable Duration keep);
 
   /**
-   * Makes a name free at once.
+   * Makes a name free at once. Made again it answers false, and does no harm to who has the name by
+   * then.
    *
    * @return false, with nothing changed, if this token has no lease on it
    */
