@@ -243,13 +243,13 @@ class GuardTest {
   @MethodSource(ALL)
   void b17_id07_v6_withoutAKeyNothingRuns(TestDatabase database) {
     open(database);
-    for (String missing : new String[] {null, "", "  "}) {
+    for (String missing : new String[] {null, "", "  ", "\u00a0"}) {
       assertThatExceptionOfType(MissingKeyException.class)
           .isThrownBy(() -> rig.guard.run(GuardRig.key(missing), tx -> 1))
           .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.GUARD_KEY_MISSING));
     }
     assertThat(rig.count("message")).isZero();
-    assertThat(rig.counts.of(InboxEvent.GuardKeyMissing.class, GuardRig.HANDLER)).isEqualTo(3);
+    assertThat(rig.counts.of(InboxEvent.GuardKeyMissing.class, GuardRig.HANDLER)).isEqualTo(4);
   }
 
   @ParameterizedTest
@@ -259,7 +259,8 @@ class GuardTest {
 
     assertThat(rig.guard.run(GuardRig.key(null), tx -> 1)).isEqualTo(new Guarded.Ran<>(1));
     assertThat(rig.guard.run(GuardRig.key(null), tx -> 2)).isEqualTo(new Guarded.Ran<>(2));
-    assertThat(rig.counts.of(InboxEvent.GuardUnguarded.class, GuardRig.HANDLER)).isEqualTo(2);
+    assertThat(rig.guard.run(GuardRig.key("\u00a0"), tx -> 3)).isEqualTo(new Guarded.Ran<>(3));
+    assertThat(rig.counts.of(InboxEvent.GuardUnguarded.class, GuardRig.HANDLER)).isEqualTo(3);
   }
 
   record ByItself(String reference, int cents) implements IdempotentMessage {
@@ -291,7 +292,9 @@ class GuardTest {
     assertThatExceptionOfType(MissingKeyException.class)
         .isThrownBy(() -> rig.guard.run(GuardKey.of("h", new ByProperty(null, 1)), tx -> 1));
     assertThatExceptionOfType(ConfigurationException.class)
-        .isThrownBy(() -> rig.guard.run(GuardKey.of("h", new ByMistake("r-1")), tx -> 1));
+        .isThrownBy(() -> rig.guard.run(GuardKey.of("h", new ByMistake("r-1")), tx -> 1))
+        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.BUSINESS_KEY_INVALID))
+        .withMessageContaining("no-such-thing");
   }
 
   @ParameterizedTest

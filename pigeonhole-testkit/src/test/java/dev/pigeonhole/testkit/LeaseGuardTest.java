@@ -138,7 +138,7 @@ class LeaseGuardTest {
 
   @Test
   void aKeyThatNothingCanBeKnownByIsRefusedBeforeAnythingRuns() {
-    for (String missing : new String[] {null, "", "  "}) {
+    for (String missing : new String[] {null, "", "  ", "\u00a0"}) {
       assertThatExceptionOfType(MissingKeyException.class)
           .isThrownBy(() -> run(GuardKey.of("charge-card", "order", missing)))
           .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.GUARD_KEY_MISSING));

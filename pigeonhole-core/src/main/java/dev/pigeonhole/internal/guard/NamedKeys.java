@@ -5,6 +5,7 @@ import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.internal.registry.KeyStrategy;
+import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.internal.registry.Payloads;
 import java.util.List;
 import java.util.stream.Stream;
@@ -30,12 +31,12 @@ public final class NamedKeys {
   public static @Nullable String of(GuardKey key, Payloads payloads) {
     Object message = key.message();
     if (message == null) {
-      return key.id() == null || key.id().isBlank() ? null : key.id();
+      return key.id() == null || Names.isBlank(key.id()) ? null : key.id();
     }
     KeyStrategy strategy = STRATEGIES.get(message.getClass());
     List<Problem> problems =
         Stream.concat(strategy.problems().stream(), strategy.problems(payloads, null).stream())
-            .map(text -> new Problem(ErrorCode.KEY_SELECTOR_FAILED, text))
+            .map(text -> new Problem(ErrorCode.BUSINESS_KEY_INVALID, text))
             .toList();
     if (!problems.isEmpty()) {
       throw new ConfigurationException(problems);
