@@ -1,6 +1,7 @@
 package dev.pigeonhole.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Channel;
@@ -142,15 +143,15 @@ class GuardCrossingTest {
   void aGuardThatFailsLeavesThePendingDelivery(TestDatabase database) {
     open(database);
     inbox.accept("charges", Message.of("m-1", "k-1"));
-    try {
-      rig.guard.run(
-          GuardRig.key("k-1"),
-          tx -> {
-            throw new IllegalStateException("not now");
-          });
-    } catch (IllegalStateException e) {
-      assertThat(e).hasMessage("not now");
-    }
+    IllegalStateException own = new IllegalStateException("not now");
+    assertThatThrownBy(
+            () ->
+                rig.guard.run(
+                    GuardRig.key("k-1"),
+                    tx -> {
+                      throw own;
+                    }))
+        .isSameAs(own);
     inbox.drain();
     assertThat(rig.effects("k-1")).isOne();
   }

@@ -2,6 +2,10 @@ package dev.pigeonhole.jdbc;
 
 import static dev.pigeonhole.HandlerOption.atMost;
 import static dev.pigeonhole.HandlerOption.inline;
+import static dev.pigeonhole.HandlerOption.pausingAfter;
+import static dev.pigeonhole.HandlerOption.perSecond;
+import static dev.pigeonhole.HandlerOption.retrying;
+import static dev.pigeonhole.HandlerOption.sharedCommits;
 import static dev.pigeonhole.HandlerOption.within;
 import static java.time.Duration.ZERO;
 import static java.time.Duration.ofSeconds;
@@ -13,10 +17,12 @@ import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.HandlerOption;
 import dev.pigeonhole.HandlerTransaction;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxBuilder;
 import dev.pigeonhole.Message;
+import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.TypeBuilder;
 import dev.pigeonhole.event.EventCounts;
 import dev.pigeonhole.event.InboxEvent;
@@ -387,13 +393,36 @@ class InlineTest {
   @MethodSource(ALL)
   void whatAnInlineHandlerCannotDoIsRefused(TestDatabase fresh) {
     open(fresh);
-    assertThatExceptionOfType(ConfigurationException.class)
-        .isThrownBy(() -> inbox(type -> type.handle("a", text -> {}, inline(), atMost(2))))
-        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.OPTION_NOT_APPLICABLE));
+    for (HandlerOption option :
+        List.of(
+            atMost(2),
+            retrying(RetryPolicy.defaults()),
+            perSecond(5),
+            pausingAfter(5),
+            sharedCommits(2))) {
+      refused(type -> type.handleInTransaction("a", this::write, inline(), option));
+    }
+    refused(type -> type.handleBatch("a", 10, batch -> {}, inline()));
+
     Inbox inbox = inbox(this::three);
     assertThat(
             inbox.accept("c", Message.of("m-1", "x").notBefore(Instant.now().plusSeconds(3_600))))
-        .isInstanceOf(Acceptance.Rejected.class);
+        .isInstanceOfSatisfying(
+            Acceptance.Rejected.class,
+            rejected -> assertThat(rejected.code()).isEqualTo(ErrorCode.OPTION_NOT_APPLICABLE));
+    assertThat(called).isEmpty();
+  }
+
+  /** With one problem, and that of inline handlers. */
+  private void refused(UnaryOperator<TypeBuilder<String>> handlers) {
+    assertThatExceptionOfType(ConfigurationException.class)
+        .isThrownBy(() -> inbox(handlers))
+        .satisfies(
+            e ->
+                assertThat(e.problems())
+                    .extracting(ConfigurationException.Problem::code)
+                    .containsExactly(ErrorCode.OPTION_NOT_APPLICABLE))
+        .withMessageContaining("is inline");
   }
 
   @ParameterizedTest
