@@ -26,7 +26,6 @@ import dev.pigeonhole.support.TestDatabases;
 import dev.pigeonhole.testkit.MemoryGuardStore;
 import java.io.IOException;
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -43,8 +42,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * What a guard promises, on every database. Races are in {@link GuardRaceTest}, and what bodies may
- * do in {@link GuardBodyTest}.
+ * What a guard promises, on every database. Races are in {@link GuardRaceTest}, what bodies may do
+ * in {@link GuardBodyTest}, and what becomes of settings in {@link GuardSettingsTest}.
  */
 class GuardTest {
   private static final String ALL = "dev.pigeonhole.support.TestDatabases#all";
@@ -453,13 +452,13 @@ class GuardTest {
     rig.guard.run(GuardRig.key("k-1"), tx -> seen[1] = tx.idempotencyKey());
     rig.guard.run(GuardKey.of("other", "charge", "k-1"), tx -> seen[2] = tx.idempotencyKey());
 
-    assertThat(seen[1]).isEqualTo(seen[0]).isNotEqualTo(seen[2]);
-  }
     LeaseGuard.on(MemoryGuardStore.create())
         .run(GuardRig.key("k-1"), lease -> seen[3] = lease.idempotencyKey());
 
-
+    assertThat(seen[1]).isEqualTo(seen[0]).isNotEqualTo(seen[2]);
     assertThat(seen[3]).as("of a lease guard").isEqualTo(seen[0]);
+  }
+
   // ---- waiting
 
   @ParameterizedTest
@@ -594,37 +593,6 @@ class GuardTest {
     assertThat(rig.effects("mine")).isOne();
     assertUntouched("k-1");
     assertThat(charge("k-1")).isInstanceOf(Guarded.Ran.class);
-  }
-
-  @ParameterizedTest
-  @MethodSource(ALL)
-  void settingsOfTheCallersTransactionStayAsTheyWere(TestDatabase database) throws SQLException {
-    open(database);
-    charge("known");
-    try (Connection connection = rig.begin()) {
-      String before = lockTimeout(connection);
-      rig.guard.run(connection, GuardRig.key("k-1"), tx -> 1);
-      assertThat(lockTimeout(connection)).isEqualTo(before);
-      rig.guard.run(connection, GuardRig.key("known"), tx -> 2);
-      assertThat(lockTimeout(connection)).isEqualTo(before);
-      connection.rollback();
-    }
-  }
-
-  private String lockTimeout(Connection connection) throws SQLException {
-    String question =
-        switch (rig.database.kind()) {
-          case POSTGRES ->
-              "SELECT current_setting('lock_timeout') || current_setting('plan_cache_mode')"
-                  + " || current_setting('enable_seqscan')";
-          case MARIADB -> "SELECT @@innodb_lock_wait_timeout";
-          case H2 -> "CALL LOCK_TIMEOUT()";
-        };
-    try (Statement statement = connection.createStatement();
-        ResultSet result = statement.executeQuery(question)) {
-      result.next();
-      return result.getString(1);
-    }
   }
 
   // ---- counting
