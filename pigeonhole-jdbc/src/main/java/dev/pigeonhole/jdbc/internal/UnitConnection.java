@@ -60,7 +60,7 @@ final class UnitConnection {
   private volatile boolean ended;
   private volatile boolean aborted;
   private volatile @Nullable SQLException error;
-  private volatile @Nullable InboxException misuse;
+  private volatile @Nullable InboxException misuse; // the first refusal, swallowed or not
 
   UnitConnection(Connection target, Dialect dialect) {
     this.sqlText = new SqlText(dialect);
