@@ -10,16 +10,19 @@ import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import ch.qos.logback.core.read.ListAppender;
 import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Channel;
+import dev.pigeonhole.HandlerOption;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.H2Database;
 import dev.pigeonhole.support.TestDatabase;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.slf4j.LoggerFactory;
@@ -96,6 +99,38 @@ class LogContentTest {
         .anyMatch(line -> line.contains("no mail server"))
         .anyMatch(line -> line.contains("undecodable") && line.contains("PH-PAY-"))
         .noneMatch(line -> line.contains(CANARY));
+  }
+
+  @Test
+  void aFailingInlineHandlerIsOneLineAndAFloodOfThemDoesNotFloodTheLog() {
+    int messages = 500;
+    try (TestDatabase database = H2Database.memory()) {
+      Schema.migrate(database.dataSource());
+      Channel channel =
+          Channel.named("orders")
+              .on(String.class)
+              .handle(
+                  "mail",
+                  text -> {
+                    throw new IllegalStateException("no\n mail server");
+                  },
+                  HandlerOption.inline())
+              .build();
+      Inbox inbox = Inbox.on(JdbcStore.of(database.pool(12))).channel(channel).build();
+      for (int i = 0; i < messages; i++) {
+        accepted(inbox, Message.of("m-" + i, CANARY), Acceptance.Unfinished.class);
+      }
+    }
+    List<ILoggingEvent> told = List.copyOf(log.list);
+    assertThat(told)
+        .filteredOn(event -> event.getLevel() == Level.INFO)
+        .hasSizeBetween(1, messages - 1)
+        .first()
+        .extracting(ILoggingEvent::getFormattedMessage)
+        .asString()
+        .contains("'mail'", "m-0", "PH-HND-01", "java.lang.IllegalStateException: no mail server");
+    assertThat(told).noneMatch(event -> event.getThrowableProxy() != null);
+    assertThat(lines()).noneMatch(line -> line.contains(CANARY));
   }
 
   private static void accepted(Inbox inbox, Message message, Class<? extends Acceptance> how) {

@@ -8,6 +8,7 @@ import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.TransactionalHandler;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.registry.BoundHandler;
+import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.internal.registry.Payloads;
 import dev.pigeonhole.internal.registry.Spans;
 import dev.pigeonhole.store.Cell;
@@ -61,6 +62,7 @@ public final class InlineHandlers {
   private final Events events;
   private final Interception interception;
   private final InstantSource clock;
+  private final LogLimit logLimit = new LogLimit(20, Duration.ofSeconds(1));
 
   public InlineHandlers(
       Guards guards,
@@ -109,12 +111,9 @@ public final class InlineHandlers {
         }
       } catch (Guards.WorkFailedException e) {
         Throwable cause = e.getCause() == null ? e : e.getCause();
-        failures.put(handler.key(), Failures.of(cause, clock.instant()));
-        LOG.warn(
-            "The inline handler '{}' failed; its source is to bring {} again",
-            handler.key(),
-            ref,
-            cause);
+        Failure failure = Failures.of(cause, clock.instant());
+        failures.put(handler.key(), failure);
+        logFailed(handler, ref, failure);
         events.tell(new InboxEvent.GuardFailed(events.inbox(), handler.key(), ref, cause));
         if (cause instanceof InterruptedException) {
           Thread.currentThread().interrupt();
@@ -125,6 +124,21 @@ public final class InlineHandlers {
       }
     }
     return new Outcome(ran, null, known, failures);
+  }
+
+  /** As of a stored attempt that is tried again: the source does that here. */
+  private void logFailed(BoundHandler handler, MessageRef ref, Failure failure) {
+    int leftOut = logLimit.leftOutBefore(System.nanoTime());
+    if (leftOut < 0) {
+      return;
+    }
+    LOG.info(
+        "The inline handler '{}' failed; its source is to bring {} again: {}{}",
+        handler.key(),
+        Names.shown(ref.toString()),
+        Failures.line(failure),
+        leftOut == 0 ? "" : " (" + leftOut + " failures before this one were not logged)");
+    LOG.debug("It failed with {}", failure.stack());
   }
 
   private Failure busy(BoundHandler handler, Duration waited) {

@@ -4,7 +4,7 @@ import java.time.Duration;
 
 /**
  * Keeps a flood out of the log: so many lines in each stretch of time, and the next line after that
- * says how many were left out. For one thread.
+ * says how many were left out. Safe for many threads.
  */
 final class LogLimit {
   private final int lines;
@@ -20,7 +20,7 @@ final class LogLimit {
   }
 
   /** How many lines were left out before this one, or -1 if this one is to be left out, too. */
-  int leftOutBefore(long nowNanos) {
+  synchronized int leftOutBefore(long nowNanos) {
     if (!begun || nowNanos - since >= stretchNanos) {
       begun = true;
       since = nowNanos;
