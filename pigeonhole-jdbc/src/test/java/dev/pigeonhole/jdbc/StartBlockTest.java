@@ -7,7 +7,10 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import dev.pigeonhole.Channel;
+import dev.pigeonhole.Guard;
+import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.HandlerKey;
+import dev.pigeonhole.HandlerOption;
 import dev.pigeonhole.Idempotent;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxBuilder;
@@ -128,6 +131,9 @@ class StartBlockTest {
     before.accept("orders", List.of(Message.of("m-1", "x"), Message.of("m-2", "x")));
     before.accept(
         "orders", Message.of("m-3", "x").notBefore(Instant.now().plus(Duration.ofHours(1))));
+    try (Guard guard = Guard.on(JdbcStore.of(pool)).named("shop").lanes(8).build()) {
+      guard.run(GuardKey.of("guarded", "t", "k"), tx -> 1); // a key, and nothing is open
+    }
     Channel orders =
         Channel.named("orders")
             .onConflict(OnConflict.REJECT)
@@ -137,6 +143,7 @@ class StartBlockTest {
             .named("order.placed")
             .handle(HandlerKey.of("post").formerly("mail", "letter"), text -> {})
             .handleInTransaction("book", (text, tx) -> {})
+            .handle("note", text -> {}, HandlerOption.inline())
             .build();
     Inbox inbox =
         inbox(pool, orders, new Silent(Duration.ofDays(3)))
@@ -156,7 +163,7 @@ class StartBlockTest {
     assertThat(lines.get(3))
         .startsWith("  store: " + product(database.kind()) + " ")
         .endsWith(", tables pigeonhole_…");
-    assertThat(lines.subList(4, 14))
+    assertThat(lines.subList(4, 15))
         .containsExactly(
             "  lanes: 8",
             "  retention: keepReceipts PT48H, keepPoisoned PT720H",
@@ -165,6 +172,7 @@ class StartBlockTest {
             "  handlers:",
             "    post (formerly mail, letter) of channel orders, type order.placed",
             "    book of channel orders, type order.placed, in a transaction",
+            "    note of channel orders, type order.placed, inline",
             "  keys in the database that nobody knows:",
             "    gone: 3 open",
             "  unsafe:");
@@ -175,7 +183,7 @@ class StartBlockTest {
     unsafe.add("    holdUnknownKeys(0)");
     unsafe.add("    keepPoisoned(PT720H)");
     unsafe.add("    PH-CFG-10");
-    List<String> said = lines.subList(14, lines.size());
+    List<String> said = lines.subList(15, lines.size());
     assertThat(said).hasSameSizeAs(unsafe);
     for (int i = 0; i < unsafe.size(); i++) {
       assertThat(said.get(i)).startsWith(unsafe.get(i));

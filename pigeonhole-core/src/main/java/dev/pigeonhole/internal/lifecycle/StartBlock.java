@@ -144,20 +144,24 @@ final class StartBlock {
         for (HandlerSpec handler : type.handlers()) {
           List<String> former = handler.key().formerKeys();
           lines.add(
-              "%s%s of channel %s, type %s%s"
+              "%s%s of channel %s, type %s%s%s"
                   .formatted(
                       handler.key().key(),
                       former.isEmpty() ? "" : " (formerly " + String.join(", ", former) + ")",
                       channel.name(),
                       Names.shown(type.name()),
-                      handler.isTransactional() ? ", in a transaction" : ""));
+                      handler.isTransactional() ? ", in a transaction" : "",
+                      handler.inline() ? ", inline" : ""));
         }
       }
     }
     return lines;
   }
 
-  /** A key is known to somebody if a living node can run its family, and this is one of them. */
+  /**
+   * Keys with open work that nobody can run. A key is known to somebody if a living node can run
+   * its family, and this is one of them.
+   */
   private List<String> unknownKeys() {
     try {
       Set<Integer> known = new HashSet<>(registry.families());
@@ -189,6 +193,9 @@ final class StartBlock {
     List<String> lines = new ArrayList<>();
     for (Integer family : asked) {
       int count = open.getOrDefault(family, 0);
+      if (count == 0) {
+        continue; // the name of a guard, or of a handler that has gone with its work done
+      }
       lines.add(
           "%s: %s open"
               .formatted(
@@ -197,7 +204,7 @@ final class StartBlock {
     }
     lines.sort(null);
     if (unknown.size() > asked.size()) {
-      lines.add("and %d more".formatted(unknown.size() - asked.size()));
+      lines.add("and %d more, not looked at".formatted(unknown.size() - asked.size()));
     }
     return lines;
   }
