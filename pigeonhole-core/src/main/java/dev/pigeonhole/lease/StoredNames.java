@@ -43,9 +43,8 @@ final class StoredNames {
     String id = NamedKeys.of(key, payloads);
     if (id == null) {
       throw new MissingKeyException(
-          ("There is no key for '%s' of %s, so a repeat could not be told from something new. Give"
-                  + " one.")
-              .formatted(handler, Names.shown(key.type())));
+          "There is no key for '%s' of %s, so a repeat could not be told from something new. %s."
+              .formatted(handler, Names.shown(key.type()), NamedKeys.wayOut(key)));
     }
     String source = key.source() == null ? TypeSpec.keySource(key.type()) : key.source();
     Intake.checkSource(source);

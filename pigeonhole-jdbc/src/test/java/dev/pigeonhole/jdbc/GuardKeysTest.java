@@ -202,7 +202,8 @@ class GuardKeysTest {
 
       GuardKey without = GuardKey.of("h", new Order("o-1", "a"));
       assertThatExceptionOfType(MissingKeyException.class)
-          .isThrownBy(() -> guard.run(without, tx -> 4));
+          .isThrownBy(() -> guard.run(without, tx -> 4))
+          .withMessageContaining("Order names none: annotate it with @Idempotent");
       assertThat(lenient.run(without, tx -> 5)).isEqualTo(new Guarded.Ran<>(5));
       assertThat(lenient.run(without, tx -> 6)).isEqualTo(new Guarded.Ran<>(6));
     }

@@ -261,7 +261,24 @@ class BusinessKeyBehaviourTest {
         .isEqualTo(new Accepted(new MessageRef("key of Order", "r-1")));
     assertThat(inbox.receive("c", encoded("n", "Order", "o", "c").header("x-request-id", "r-1")))
         .isInstanceOf(Repeat.class);
-    rejected(inbox.receive("c", unreadable), ErrorCode.KEY_SELECTOR_FAILED);
+    assertRejectedNaming("header 'x-request-id'", inbox.receive("c", unreadable));
+    assertRejectedNaming(
+        "header 'x-request-id'",
+        inbox.receive("c", unreadable.header("X-Request-Id", "r-2"))); // another header
+  }
+
+  private static void assertRejectedNaming(String place, Acceptance answer) {
+    rejected(answer, ErrorCode.KEY_SELECTOR_FAILED);
+    assertThat(((Rejected) answer).reason()).contains(place);
+  }
+
+  @Test
+  void aMessageWithoutABodyMayHaveItsKeyInAHeader() {
+    TestInbox inbox = inbox(on(Order.class).keyedBy(KeySelector.header("x-request-id")));
+    Message bodiless = Message.encoded("m", "Order", null, "text/plain");
+
+    assertThat(inbox.receive("c", bodiless.header("x-request-id", "r-1")))
+        .isEqualTo(new Accepted(new MessageRef("key of Order", "r-1")));
   }
 
   @Test
@@ -271,6 +288,7 @@ class BusinessKeyBehaviourTest {
     assertThat(inbox.receive("c", encoded("m", "Order", "o-1", "c", "one line too many")))
         .isEqualTo(new Accepted(new MessageRef("key of Order", "o-1")));
     assertThat(inbox.receive("n", new Order("o-1", "c"))).isInstanceOf(Repeat.class);
+    assertRejectedNaming("the content at '/0'", inbox.receive("c", encoded("m", "Order", "")));
   }
 
   @Test

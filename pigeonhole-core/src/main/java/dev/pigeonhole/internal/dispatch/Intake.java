@@ -242,11 +242,12 @@ public final class Intake {
       String made = "content-" + HexFormat.of().formatHex(contentHash);
       return new Identity(type.keySource(), made, true, false, true);
     }
+    String place = strategy.place();
     throw reject(
         ErrorCode.KEY_SELECTOR_FAILED,
-        ("The message has no business key: what %s takes it from is not there, or blank. Send it, or"
-                + " let such messages in with .missingKey(…).")
-            .formatted(whose));
+        ("The message has no business key: what %s takes it from%s is not there, or blank. Send it,"
+                + " or let such messages in with .missingKey(…).")
+            .formatted(whose, place.isEmpty() ? "" : ", " + place + ","));
   }
 
   /** The same content under another type is another message. */

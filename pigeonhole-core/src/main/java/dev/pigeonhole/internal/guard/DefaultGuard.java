@@ -378,9 +378,9 @@ public final class DefaultGuard implements Guard {
     }
     events.tell(new InboxEvent.GuardKeyMissing(settings.name(), handler, key.type()));
     throw new MissingKeyException(
-        ("There is no key for '%s' of %s, so a repeat could not be told from something new. Give one,"
-                + " or say with .missingKey(…) what to do without.")
-            .formatted(handler, key.type()));
+        ("There is no key for '%s' of %s, so a repeat could not be told from something new. %s, or"
+                + " say with .missingKey(…) what to do without.")
+            .formatted(handler, key.type(), NamedKeys.wayOut(key)));
   }
 
   private void forget(GuardRetention retention) {

@@ -43,4 +43,15 @@ public final class NamedKeys {
     }
     return strategy.key(message, payloads);
   }
+
+  /** What to do about a key that is missing. */
+  public static String wayOut(GuardKey key) {
+    Object message = key.message();
+    if (message == null || STRATEGIES.get(message.getClass()).isPresent()) {
+      return "Give one";
+    }
+    return "%s names none: annotate it with @Idempotent, let it be an IdempotentMessage, or use"
+            .formatted(message.getClass().getName())
+        + " GuardKey.of(handler, type, key)";
+  }
 }

@@ -23,6 +23,11 @@ public final class HeaderKey implements KeyReader {
     return value instanceof byte[] bytes ? text(bytes, where) : KeyText.of(value, where);
   }
 
+  @Override
+  public String place() {
+    return "header '%s'".formatted(Names.shown(name));
+  }
+
   /** Some transports have nothing but bytes. */
   private static String text(byte[] bytes, String where) {
     try {

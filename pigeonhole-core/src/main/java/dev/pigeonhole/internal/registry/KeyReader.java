@@ -10,6 +10,11 @@ public interface KeyReader {
   /** The key; null or blank where there is none. */
   @Nullable String read(KeySubject subject);
 
+  /** Where it looks, for people; empty where only code knows. */
+  default String place() {
+    return "";
+  }
+
   /** What is wrong with it for payloads of this class, each with its way out. */
   default List<String> problems(Class<?> type) {
     return List.of();

@@ -79,6 +79,11 @@ public final class KeyStrategy {
     return reader instanceof ContentKey;
   }
 
+  /** Where it looks, for people; empty where only code knows. */
+  public String place() {
+    return reader == null ? "" : reader.place();
+  }
+
   /** What is wrong with it, whatever the codec; each with its way out. */
   public List<String> problems() {
     return problems;

@@ -32,6 +32,11 @@ public final class PointerKey implements KeyReader {
     return KeyText.of(at, "The content at '%s'".formatted(Names.shown(pointer)));
   }
 
+  @Override
+  public String place() {
+    return "the content at '%s'".formatted(Names.shown(pointer));
+  }
+
   private static @Nullable Object below(@Nullable Object at, String step) {
     if (at instanceof Map<?, ?> map) {
       return map.get(step);
