@@ -9,6 +9,7 @@ import dev.pigeonhole.http.IdempotentEndpoint;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.jdbc.Schema;
 import java.io.IOException;
+import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -31,6 +32,8 @@ import javax.sql.DataSource;
  * only {@link #serve} looks different.
  */
 public final class PaymentWebhook {
+
+  private static final System.Logger LOG = System.getLogger(PaymentWebhook.class.getName());
 
   private final IdempotentEndpoint webhook;
 
@@ -69,6 +72,7 @@ public final class PaymentWebhook {
       told.add(call(address, "evt-1", "p-1 999")); // it did not hear the answer
       told.add(call(address, "evt-1", "p-1 111")); // it made a mistake
       told.add(call(address, "", "p-2 500"));
+      told.add(call(address, "evt-3", "p-3 much"));
       return told;
     } finally {
       server.stop(0);
@@ -88,6 +92,7 @@ public final class PaymentWebhook {
     try {
       answer = webhook.handle(call, tx -> book(tx.connection(), call));
     } catch (SQLException | RuntimeException e) {
+      LOG.log(Level.WARNING, "A payment was not booked", e);
       answer = HttpAnswer.of(503); // nothing was booked, or a repeat finds out
     }
     byte[] body = answer.body();
@@ -100,7 +105,11 @@ public final class PaymentWebhook {
   }
 
   private static HttpAnswer book(Connection connection, HttpCall call) throws SQLException {
-    String[] payment = new String(call.body(), StandardCharsets.UTF_8).split(" ", 2);
+    String text = new String(call.body(), StandardCharsets.UTF_8);
+    if (!text.matches("\\S{1,40} [0-9]{1,18}")) {
+      return HttpAnswer.of(400, "text/plain", "send a payment and its cents"); // kept, too
+    }
+    String[] payment = text.split(" ", 2);
     try (PreparedStatement insert =
         connection.prepareStatement("INSERT INTO booking VALUES (?, ?)")) {
       insert.setString(1, payment[0]);

@@ -111,9 +111,10 @@ class ExamplesTest {
     try (TestDatabase database = H2Database.file();
         HikariDataSource pool = database.pool(16)) {
       List<String> told = PaymentWebhook.run(pool);
-      assertThat(told).startsWith("201 booked p-1", "201 again booked p-1").hasSize(4);
+      assertThat(told).startsWith("201 booked p-1", "201 again booked p-1").hasSize(5);
       assertThat(told.get(2)).startsWith("422 {").contains("PH-HTP-03");
       assertThat(told.get(3)).startsWith("400 {").contains("PH-GRD-01");
+      assertThat(told.get(4)).isEqualTo("400 send a payment and its cents");
       assertThat(database.count("SELECT COUNT(*) FROM booking")).isOne();
     }
   }

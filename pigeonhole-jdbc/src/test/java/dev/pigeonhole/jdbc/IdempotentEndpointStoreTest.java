@@ -189,6 +189,29 @@ class IdempotentEndpointStoreTest {
 
   @ParameterizedTest
   @MethodSource(ALL)
+  void aRefusalThatComesFromAnErrorOfTheDatabaseIsRolledBack(TestDatabase database) {
+    open(database);
+    assertThatThrownBy(
+            () ->
+                endpoint.handle(
+                    post("k-1", "100 EUR"),
+                    tx -> {
+                      try {
+                        GuardRig.write(tx, "paid");
+                        tx.connection().prepareStatement("SELECT 1 FROM nowhere").executeQuery();
+                      } catch (SQLException e) {
+                        return HttpAnswer.of(409);
+                      }
+                      return HttpAnswer.of(201);
+                    }))
+        .isInstanceOfSatisfying(
+            InboxException.class,
+            e -> assertThat(e.code()).isEqualTo(ErrorCode.TX_SQL_ERROR_SWALLOWED));
+    assertUntouched();
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
   void anExceptionRollsBackAndReachesTheCaller(TestDatabase database) {
     open(database);
     IOException own = new IOException("the bank is closed");
@@ -265,6 +288,16 @@ class IdempotentEndpointStoreTest {
     }
     assertThat(lenient.counts.of(InboxEvent.GuardUnguarded.class, "post-payment")).isEqualTo(2);
     lenient.guard.close();
+
+    GuardRig hashing =
+        rig.through(rig.dataSource, options -> options.missingKey(OnMissingKey.HASH_CONTENT));
+    IdempotentEndpoint byContent = IdempotentEndpoint.named("by-content", hashing.guard);
+    HttpCall other = new HttpCall("POST", "/refunds", Map.of(), new byte[0]);
+    for (HttpCall call : List.of(without, other, without)) {
+      assertThat(byContent.handle(call, paying(201)).status()).isEqualTo(201);
+    }
+    assertThat(rig.effects("paid")).isEqualTo(2 + 2);
+    hashing.guard.close();
   }
 
   // ---- at the same time
