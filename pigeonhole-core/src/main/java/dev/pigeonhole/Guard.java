@@ -14,8 +14,10 @@ import java.time.Duration;
  * Guard guard = Guard.on(store).build();
  *
  * GuardKey key = GuardKey.of("charge-card", ChargeCard.class, command.reference());
- * Guarded<Void> result = guard.run(key, tx -> cards.charge(tx.connection(), command));
+ * Guarded<String> result = guard.run(key, tx -> cards.charge(tx.connection(), command));
  * }</pre>
+ *
+ * <p>A body that has nothing to return ends with {@code return null;}.
  *
  * <p>It uses the tables of an inbox, and keys, receipts and handlers mean the same in both: what
  * the one has done is a repeat for the other. Safe for many threads.

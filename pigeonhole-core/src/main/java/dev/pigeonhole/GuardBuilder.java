@@ -90,7 +90,7 @@ public final class GuardBuilder {
 
   /**
    * How long receipts of guards are kept: a repeat that comes later is run again. They are looked
-   * through every hour, by one node at a time. Default 7 days.
+   * through after every twentieth of it, an hour at most, by one node at a time. Default 7 days.
    */
   public GuardBuilder keepReceipts(Duration time) {
     draft.keepReceipts = time;

@@ -56,6 +56,7 @@ public final class GuardKey {
 
   /**
    * The key that a message names itself, as {@link IdempotentMessage} or with {@link Idempotent}.
+   * For one whose class says neither there is no key.
    *
    * @param message known by the simple name of its class, as in {@link #of(String, Class, String)}
    */

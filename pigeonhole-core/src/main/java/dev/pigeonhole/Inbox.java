@@ -54,6 +54,10 @@ public interface Inbox {
    * Accepts inside the caller's transaction, which decides: nothing is committed here. Call {@link
    * #wake()} after the commit, or polling finds the message, by default within a second.
    *
+   * <p>After {@link Acceptance.Unfinished} the transaction may still be used. Roll back if it holds
+   * writes of yours, for the message comes again, and you write them then; commit if it holds none,
+   * and only the handlers that have not finished run then.
+   *
    * @throws dev.pigeonhole.store.StoreException if the database refuses, or with {@code PH-TX-06}
    *     if the connection is in autocommit mode, or with {@code PH-TX-07} if the store takes part
    *     in no transaction. Roll back then

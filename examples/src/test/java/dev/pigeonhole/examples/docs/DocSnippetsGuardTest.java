@@ -4,9 +4,16 @@ import static java.time.Duration.ofDays;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.pigeonhole.Channel;
 import dev.pigeonhole.Guard;
 import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.Guarded;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.PoisonException;
+import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.event.EventCounts;
+import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.examples.docs.Shop.PaymentReceived;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.jdbc.Schema;
@@ -80,7 +87,9 @@ class DocSnippetsGuardTest {
       return "charged: " + ran.value();
     }
     if (result instanceof Guarded.Repeat<String> repeat) {
-      return "charged before: " + repeat.answer().orElse("no answer was kept");
+      return repeat.state() == DeliveryState.COMPLETED
+          ? "charged before: " + repeat.answer().orElse("no answer was kept")
+          : "not charged, ask an operator: " + repeat.state();
     }
     if (result instanceof Guarded.Busy) {
       return "in progress: ask again";
@@ -103,12 +112,53 @@ class DocSnippetsGuardTest {
     // snippet:guard-joined
     try (Connection connection = dataSource.getConnection()) {
       connection.setAutoCommit(false);
-      guard.run(connection, key, tx -> charge(tx.connection(), payment));
-      connection.commit(); // the charge, its receipt, and whatever else you have written
+      Guarded<String> result = guard.run(connection, key, tx -> charge(tx.connection(), payment));
+      if (result instanceof Guarded.Busy) {
+        connection.rollback(); // a copy is still at work: let this one come again
+      } else {
+        connection.commit(); // the charge, its receipt, and whatever else you have written
+      }
     }
     // end
     assertThat(charges()).isEqualTo(1);
     assertThat(guard.run(key, tx -> "never")).isInstanceOf(Guarded.Repeat.class);
+  }
+
+  @Test
+  void withAnOperator() throws SQLException {
+    Inbox inbox =
+        Inbox.on(JdbcStore.of(dataSource))
+            .channel(
+                Channel.named("payments")
+                    .on(PaymentReceived.class)
+                    .keyedBy(PaymentReceived::reference)
+                    .handle(
+                        "charge-card",
+                        payment -> {
+                          throw new PoisonException("no such card");
+                        })
+                    .build())
+            .build();
+    inbox.accept("payments", Message.of("m-1", payment));
+    inbox.drain();
+    assertThat(pay(payment)).isEqualTo("not charged, ask an operator: POISONED");
+    assertThat(charges()).isZero();
+  }
+
+  @Test
+  void counts() throws SQLException {
+    EventCounts counts = EventCounts.create();
+    GuardKey key = GuardKey.of("charge-card", PaymentReceived.class, payment.reference());
+    try (Guard counted = Guard.on(JdbcStore.of(dataSource)).listener(counts).build()) {
+      counted.run(key, tx -> charge(tx.connection(), payment));
+      counted.run(key, tx -> charge(tx.connection(), payment));
+    }
+    // snippet:guard-counts
+    long ran = counts.of(InboxEvent.GuardRan.class, "charge-card");
+    long repeats = counts.of(InboxEvent.GuardRepeated.class, "charge-card");
+    long failed = counts.of(InboxEvent.GuardFailed.class, "charge-card");
+    // end
+    assertThat(List.of(ran, repeats, failed)).containsExactly(1L, 1L, 0L);
   }
 
   // snippet:carry-keys-over
@@ -136,12 +186,16 @@ class DocSnippetsGuardTest {
   // snippet:both-tables
   void onPayment(PaymentReceived payment) throws SQLException {
     GuardKey key = GuardKey.of("charge-card", PaymentReceived.class, payment.reference());
-    guard.run(
-        key,
-        tx ->
-            isNewInTheOldTable(tx.connection(), payment.reference())
-                ? charge(tx.connection(), payment)
-                : "the former version has done it");
+    Guarded<String> result =
+        guard.run(
+            key,
+            tx ->
+                isNewInTheOldTable(tx.connection(), payment.reference())
+                    ? charge(tx.connection(), payment)
+                    : "the former version has done it");
+    if (result instanceof Guarded.Busy) {
+      throw new IllegalStateException("A copy is still at work: let this one come again.");
+    }
   }
 
   // end

@@ -1,5 +1,6 @@
 package dev.pigeonhole.examples.docs;
 
+import static dev.pigeonhole.HandlerOption.inline;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.Acceptance;
@@ -103,6 +104,10 @@ class DocSnippetsStartTest {
     void deadLetter(String reason) {
       told.add("deadLetter " + reason);
     }
+
+    void requeue(Duration delay) {
+      told.add("requeue after " + delay);
+    }
   }
 
   @Test
@@ -125,13 +130,69 @@ class DocSnippetsStartTest {
       } else if (!(answer instanceof Acceptance.Unfinished)) {
         broker.acknowledge(); // accepted, known before, or kept as a conflict
       }
-      // Unfinished by an inline handler, or a StoreException: do neither, it has to come again.
+      // Unfinished by an inline handler, or a StoreException: it has to come again, after a while.
       // end
     }
     assertThat(broker.told).hasSize(3).startsWith("acknowledge", "acknowledge");
     assertThat(broker.told.get(2)).contains("PH-ID-01");
     assertThat(inbox.drain()).isEqualTo(1);
     assertThat(mailer.sent).containsExactly("o-1");
+  }
+
+  @Test
+  void inlineHandlers() {
+    Schema.migrate(dataSource);
+    // snippet:inline
+    Channel orders =
+        Channel.named("orders")
+            .on(OrderPlaced.class)
+            .handleInTransaction(
+                "reserve-stock", (order, tx) -> stock.reserve(tx.connection(), order), inline())
+            .handle("send-receipt", mailer::sendReceipt) // stored, and tried again by the inbox
+            .build();
+    // end
+    Inbox inbox = Inbox.on(JdbcStore.of(dataSource)).channel(orders).build();
+    inbox.accept("orders", Message.of("m-1", new OrderPlaced("o-1", "c-1")));
+    assertThat(database.count("SELECT COUNT(*) FROM reservation")).isEqualTo(1);
+    assertThat(mailer.sent).isEmpty();
+    inbox.drain();
+    assertThat(mailer.sent).containsExactly("o-1");
+  }
+
+  @Test
+  void unfinished() {
+    Schema.migrate(dataSource);
+    Channel orders =
+        Channel.named("orders")
+            .inline()
+            .on(OrderPlaced.class)
+            .handle("send-receipt", mailer::sendReceipt)
+            .build();
+    Inbox inbox = Inbox.on(JdbcStore.of(dataSource)).channel(orders).build();
+    Broker broker = new Broker();
+    mailer.failTimes(1);
+    byte[] broken = "no JSON".getBytes(StandardCharsets.UTF_8);
+    for (Message message :
+        List.of(
+            Message.of("m-1", new OrderPlaced("o-1", "c-1")),
+            Message.encoded("m-2", "OrderPlaced", broken, "application/json"))) {
+      // snippet:unfinished
+      Acceptance answer = inbox.accept("orders", message);
+      if (answer instanceof Acceptance.Unfinished unfinished) {
+        boolean forGood =
+            unfinished.failures().values().stream()
+                .map(failure -> failure.code().text())
+                .allMatch(code -> code.equals("PH-HND-04") || code.startsWith("PH-PAY-"));
+        if (forGood) {
+          broker.deadLetter("given up by " + unfinished.failures().keySet());
+        } else {
+          broker.requeue(Duration.ofSeconds(30)); // the broker's limit of deliveries ends it
+        }
+      }
+      // end
+    }
+    assertThat(broker.told)
+        .containsExactly("requeue after PT30S", "deadLetter given up by [send-receipt]");
   }
 
   @Test

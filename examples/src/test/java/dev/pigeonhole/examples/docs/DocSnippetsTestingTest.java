@@ -116,6 +116,7 @@ class DocSnippetsTestingTest {
     @BeforeEach
     void open() {
       h2.setJdbcUrl("jdbc:h2:mem:" + UUID.randomUUID()); // gone when the pool is closed
+      h2.setMaximumPoolSize(20); // each stored transactional handler needs 8 of them
       Schema.migrate(h2);
     }
 
@@ -152,6 +153,27 @@ class DocSnippetsTestingTest {
       Assertions.assertThat(first).isInstanceOf(Acceptance.Accepted.class);
       Assertions.assertThat(second).isInstanceOf(Acceptance.Repeat.class);
       assertThat(inbox).delivery("m-1", "reserve-stock").isCompleted();
+    }
+
+    // end
+
+    // snippet:test-unfinished
+    @Test
+    void anInlineHandlerThatFailsLeavesItsMessageUnfinished() {
+      Channel orders =
+          Channel.named("orders")
+              .on(OrderPlaced.class)
+              .handle("send-receipt", mailer::sendReceipt, inline())
+              .build();
+      TestInbox inbox = TestInbox.on(JdbcStore.of(h2).clock(clock), clock, orders);
+      OrderPlaced order = new OrderPlaced("o-1", "c-1");
+      mailer.failTimes(1);
+
+      Acceptance.Unfinished first = (Acceptance.Unfinished) inbox.receive("m-1", order);
+      Acceptance second = inbox.receive("m-1", order); // what a broker does
+
+      Assertions.assertThat(first.failures()).containsOnlyKeys("send-receipt");
+      Assertions.assertThat(second).isInstanceOf(Acceptance.Accepted.class);
     }
 
     // end
