@@ -246,18 +246,20 @@ abstract class LeaseGuardContract {
     List<String> keys = new ArrayList<>();
     List<String> tokens = new ArrayList<>();
     for (boolean fails : new boolean[] {true, false}) {
-      catchThrowable(
-          () ->
-              guard.run(
-                  KEY,
-                  lease -> {
-                    keys.add(lease.idempotencyKey());
-                    tokens.add(lease.token());
-                    if (fails) {
-                      throw new IOException("as if the process were gone");
-                    }
-                    return null;
-                  }));
+      Throwable thrown =
+          catchThrowable(
+              () ->
+                  guard.run(
+                      KEY,
+                      lease -> {
+                        keys.add(lease.idempotencyKey());
+                        tokens.add(lease.token());
+                        if (fails) {
+                          throw new IOException("as if the process were gone");
+                        }
+                        return null;
+                      }));
+      assertThat(thrown != null).isEqualTo(fails);
     }
     assertThat(keys).hasSize(2).containsOnly(keys.get(0));
     assertThat(tokens).doesNotHaveDuplicates();
