@@ -6,16 +6,18 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Renews the leases of running bodies, on one daemon thread for all of them. The thread ends when
- * there has been nothing to do for a while, so nobody has to close this.
+ * Renews the leases of running bodies, on a few daemon threads for all of them: one renewal that
+ * hangs, in a store of several parts, costs nobody else the lease. The threads end when there has
+ * been nothing to do for a while, so nobody has to close this.
  */
 final class Renewals {
+  private static final int THREADS = 4;
   private static final long IDLE_SECONDS = 30;
 
   private final ScheduledThreadPoolExecutor timer;
 
   Renewals() {
-    timer = new ScheduledThreadPoolExecutor(1, Renewals::daemon);
+    timer = new ScheduledThreadPoolExecutor(THREADS, Renewals::daemon);
     timer.setRemoveOnCancelPolicy(true);
     timer.setKeepAliveTime(IDLE_SECONDS, TimeUnit.SECONDS);
     timer.allowCoreThreadTimeOut(true);
