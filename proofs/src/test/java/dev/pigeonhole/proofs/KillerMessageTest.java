@@ -53,7 +53,7 @@ class KillerMessageTest {
   @EnumSource(names = {"POSTGRES", "MARIADB"})
   void randomDeathsAccuseNobody(DatabaseKind kind) throws InterruptedException {
     Random random = new Random(Size.seed("random deaths on " + kind));
-    int kills = Size.of(4, 30);
+    int kills = Size.of(3, 30);
     try (TestDatabase database = TestDatabases.open(kind);
         HikariDataSource pool = database.pool(8)) {
       Schema.migrate(pool);

@@ -18,12 +18,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** The demo as a process of its own, for what only a process can show. */
 class DemoTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration PATIENCE = Duration.ofMinutes(3);
 
   @TempDir private Path directory;
 
   @ParameterizedTest
-  @CsvSource({"stored, 50000", "inline, 2000"})
+  @CsvSource({"stored, 20000", "inline, 2000"})
   void whoInterruptsIsToldTrueNumbersAndLeavesNothingBehind(String mode, int messages)
       throws IOException {
     try (JavaProcess demo = demo("--json", "--messages", messages, "--mode", mode)) {
