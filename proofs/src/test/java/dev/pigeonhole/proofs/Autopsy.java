@@ -22,6 +22,8 @@ final class Autopsy {
   final List<String> wronglyEnded = new ArrayList<>();
   int invocations;
 
+  private final List<String> lines = new ArrayList<>();
+
   private final Map<String, Integer> runs = new HashMap<>();
   private final Set<String> done = new LinkedHashSet<>();
   private final Map<String, Integer> accepted = new HashMap<>();
@@ -31,7 +33,10 @@ final class Autopsy {
   Autopsy(Path directory, int lives, TestDatabase database) {
     this.lives = lives;
     for (int life = 1; life <= lives; life++) {
-      Ledger.read(Life.ledgerOf(directory, life)).forEach(line -> read(line.split(" ")));
+      for (String line : Ledger.read(Life.ledgerOf(directory, life))) {
+        lines.add("life " + life + " " + line);
+        read(line.split(" "));
+      }
     }
     Map<String, Integer> effects = effects(database);
     Map<String, Integer> receipts = failures(database, "receipt");
@@ -48,6 +53,11 @@ final class Autopsy {
           }
         });
     checkNothingElseIsThere(database, effects, receipts, poison);
+  }
+
+  /** All that the lives have written down of a message, with what they were. */
+  private List<String> trace(String id) {
+    return lines.stream().filter(line -> List.of(line.split(" ")).contains(id)).toList();
   }
 
   static List<String> handlersOf(String id) {
@@ -74,6 +84,7 @@ final class Autopsy {
         }
       }
       case "DONE" -> done.add(line[1] + " " + line[2]);
+      case "TX" -> {} // for the trace
       case "RETRY" -> retries.merge(line[1], 1, Integer::sum);
       default -> throw new IllegalStateException(String.join(" ", line));
     }
@@ -149,7 +160,7 @@ final class Autopsy {
     if (handler.endsWith("tx")) {
       int times = effects.getOrDefault(delivery, 0);
       if (times != 1) {
-        (times == 0 ? lost : doubled).add(delivery + " had " + times + " effects");
+        (times == 0 ? lost : doubled).add(delivery + " had " + times + " effects: " + trace(id));
       }
       return;
     }

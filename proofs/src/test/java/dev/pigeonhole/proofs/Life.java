@@ -250,6 +250,10 @@ public final class Life {
   }
 
   private void transactional(String payload, HandlerTransaction<String> tx) throws SQLException {
+    Received<String> received = tx.delivery();
+    ledger.append(
+        "TX %s %s attempt-%d"
+            .formatted(received.handler(), received.message().id(), received.attempt()));
     try (PreparedStatement insert =
         tx.connection().prepareStatement("INSERT INTO effect (handler, message) VALUES (?, ?)")) {
       insert.setString(1, tx.delivery().handler());
