@@ -69,28 +69,16 @@ public record NewMessage(
 
   /** The same message for these handlers instead. */
   public NewMessage to(List<HandlerId> others) {
-    return new NewMessage(
-        source,
-        id,
-        type,
-        channel,
-        transport,
-        lane,
-        keyHash,
-        orderingKey,
-        content,
-        contentType,
-        headers,
-        contentHash,
-        onConflict,
-        occurredAt,
-        notBefore,
-        List.copyOf(others),
-        place);
+    return as(source, id, lane, onConflict, List.copyOf(others));
   }
 
   /** The same message under another identity, which nobody wants stored. */
   public NewMessage under(String source, String id, int lane, OnConflict onConflict) {
+    return as(source, id, lane, onConflict, List.of());
+  }
+
+  private NewMessage as(
+      String source, String id, int lane, OnConflict onConflict, List<HandlerId> handlers) {
     return new NewMessage(
         source,
         id,
@@ -107,7 +95,7 @@ public record NewMessage(
         onConflict,
         occurredAt,
         notBefore,
-        List.of(),
+        handlers,
         place);
   }
 
