@@ -5,7 +5,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** A real MariaDB with the durability of production, its binary log included. */
-public final class MariaDbServer extends LocalServer {
+public final class MariaDbServer extends LocalDatabaseServer {
 
   private static @Nullable MariaDbServer shared;
 

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * A real PostgreSQL with the durability of production. The version is the one on the class path;
  * {@code -Dpigeonhole.postgres=14} makes Maven put the oldest supported one there.
  */
-public final class PostgresServer extends LocalServer {
+public final class PostgresServer extends LocalDatabaseServer {
 
   private static @Nullable PostgresServer shared;
 

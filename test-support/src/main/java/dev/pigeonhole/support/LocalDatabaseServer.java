@@ -1,0 +1,109 @@
+package dev.pigeonhole.support;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.UUID;
+import javax.sql.DataSource;
+
+/** What both databases share: connections, schemas, and how to ask. */
+abstract class LocalDatabaseServer extends LocalServer implements DatabaseServer {
+
+  private final Signal stop;
+
+  LocalDatabaseServer(String directory, Signal stop, Signal whenOrphaned) {
+    super(directory, whenOrphaned);
+    this.stop = stop;
+  }
+
+  /** The statement that creates, and the one that drops, a place for tables. */
+  abstract String createSchema(String schema);
+
+  abstract String dropSchema(String schema);
+
+  abstract String jdbcUrl(String schema);
+
+  @Override
+  final String title() {
+    return kind().toString();
+  }
+
+  @Override
+  final boolean answers() {
+    try (Connection connection = dataSource().getConnection()) {
+      return connection.isValid(1);
+    } catch (SQLException e) {
+      return false;
+    }
+  }
+
+  /** Runs a program that prepares the data directory. */
+  static void runToEnd(List<String> command) {
+    try {
+      Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+      process.getOutputStream().close();
+      String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      if (process.waitFor() != 0) {
+        throw new IllegalStateException(String.join(" ", command) + " failed:\n" + output);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException("Cannot run " + command.get(0), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("Interrupted while running " + command.get(0), e);
+    }
+  }
+
+  final Path data() {
+    return home().resolve("data");
+  }
+
+  @Override
+  public final void stopFast() {
+    stop(stop);
+  }
+
+  @Override
+  public final DataSource dataSource() {
+    return TestDatabase.plainDataSource(kind(), jdbcUrl(), user(), password());
+  }
+
+  @Override
+  public final TestDatabase emptySchema() {
+    String schema = "t_" + UUID.randomUUID().toString().substring(0, 8);
+    try {
+      execute(createSchema(schema));
+    } catch (SQLException e) {
+      throw new IllegalStateException("Cannot create the schema " + schema, e);
+    }
+    return new TestDatabase(
+        jdbcUrl(schema), user(), password(), schema, () -> execute(dropSchema(schema)));
+  }
+
+  private void execute(String sql) throws SQLException {
+    try (Connection connection = dataSource().getConnection();
+        Statement statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+
+  /** The first row of a query, one column of it. */
+  final String ask(String sql, int column) {
+    try (Connection connection = dataSource().getConnection();
+        Statement statement = connection.createStatement();
+        ResultSet result = statement.executeQuery(sql)) {
+      if (!result.next()) {
+        throw new IllegalStateException("No answer: " + sql);
+      }
+      return result.getString(column);
+    } catch (SQLException e) {
+      throw new IllegalStateException("Failed: " + sql, e);
+    }
+  }
+}
