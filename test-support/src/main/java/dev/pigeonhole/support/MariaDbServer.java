@@ -1,5 +1,9 @@
 package dev.pigeonhole.support;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -34,6 +38,7 @@ public final class MariaDbServer extends LocalDatabaseServer {
 
   @Override
   void initialise() {
+    createTemporaryDirectory();
     List<String> install = new ArrayList<>();
     install.add(binaries.installer().toString());
     install.addAll(locations());
@@ -69,12 +74,26 @@ public final class MariaDbServer extends LocalDatabaseServer {
     return server;
   }
 
+  /** Its own: a MariaDB that starts removes the temporary tables of all others in its directory. */
+  private Path temporary() {
+    return home().resolve("tmp");
+  }
+
+  private void createTemporaryDirectory() {
+    try {
+      Files.createDirectories(temporary());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   private List<String> locations() {
     List<String> options = new ArrayList<>();
     // First, or the programs refuse it: no file in /etc may change the settings.
     options.add("--no-defaults");
     options.add("--basedir=" + binaries.base());
     options.add("--datadir=" + data());
+    options.add("--tmpdir=" + temporary());
     if (System.getProperty("user.name").equals("root")) {
       options.add("--user=root");
     }
