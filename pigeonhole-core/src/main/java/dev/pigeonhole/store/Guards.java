@@ -29,9 +29,13 @@ public interface Guards {
    *     {@link NewMessage#sameContent}, unless {@link NewMessage#onConflict} says that the identity
    *     alone decides; its content is not stored
    * @param handler under which the receipt is kept
+   * @param asked 16 bytes over what the handler was asked for, kept with its receipt and compared
+   *     with that of a known one; null where nothing is compared. It says nothing of the message,
+   *     which others may know with content of their own
    * @param waitAtMost how long to wait for others
    */
-  record Request(NewMessage message, HandlerId handler, Duration waitAtMost) {}
+  record Request(
+      NewMessage message, HandlerId handler, byte @Nullable [] asked, Duration waitAtMost) {}
 
   /**
    * What a repeat gets.
@@ -51,7 +55,7 @@ public interface Guards {
     /** Somebody else was still at it. */
     record Busy() implements Verdict {}
 
-    /** The identity is known with other content. */
+    /** The identity is known with other content, or the handler was asked for something else. */
     record Differs() implements Verdict {}
   }
 

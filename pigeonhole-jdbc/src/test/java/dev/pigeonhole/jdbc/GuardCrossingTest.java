@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Channel;
+import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
@@ -110,6 +111,47 @@ class GuardCrossingTest {
     assertThat(rig.effects("k-1")).isOne();
     assertThat(notified).hasValue("k-1");
     assertThat(rig.count("poison")).isZero();
+  }
+
+  /** An inbox of messages without keys, to which the guard gives their identity. */
+  private Inbox notes() {
+    return Inbox.on(rig.store)
+        .channel(
+            Channel.named("notes")
+                .on(String.class)
+                .named("note")
+                .handle("notify", notified::set)
+                .build())
+        .build();
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void id08_whatAGuardWasAskedForIsNotTheContentOfTheMessage(TestDatabase database) {
+    rig = GuardRig.on(database);
+    GuardKey asked = GuardKey.ofMessage(GuardRig.HANDLER, "notes", "m-1").request("POST /notes");
+    rig.guard.run(asked, tx -> 1);
+
+    assertThat(notes().accept("notes", Message.of("m-1", "hello")))
+        .isInstanceOf(Acceptance.Repeat.class);
+
+    assertThat(rig.count("delivery")).as("for the other handler").isOne();
+    assertThat(rig.guard.run(asked, tx -> 2)).isInstanceOf(Guarded.Repeat.class);
+    assertThat(rig.guard.run(asked.request("PUT /notes"), tx -> 3))
+        .isInstanceOf(Guarded.Conflict.class);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void id08_aMessageThatWasAcceptedMeanwhileMakesNoConflictOfARepeat(TestDatabase database) {
+    open(database);
+    GuardKey asked = GuardRig.key("k-1").request("100 EUR");
+    rig.guard.run(asked, tx -> 1);
+    inbox.accept("charges", Message.of("m-1", "k-1"));
+
+    assertThat(rig.guard.run(asked, tx -> 2)).isInstanceOf(Guarded.Repeat.class);
+    assertThat(rig.guard.run(asked.request("900 EUR"), tx -> 3))
+        .isInstanceOf(Guarded.Conflict.class);
   }
 
   @ParameterizedTest

@@ -150,6 +150,22 @@ class GuardTest {
 
   @ParameterizedTest
   @MethodSource(ALL)
+  void id08_handlersWithTheSameKeyAreAskedForDifferentThings(TestDatabase database) {
+    open(database);
+    GuardKey charge = GuardKey.of("charge", "order", "7").request("100 EUR");
+    GuardKey ship = GuardKey.of("ship", "order", "7").request("2 boxes");
+
+    assertThat(rig.guard.run(charge, tx -> 1)).isEqualTo(new Guarded.Ran<>(1));
+    assertThat(rig.guard.run(ship, tx -> 2)).isEqualTo(new Guarded.Ran<>(2));
+
+    assertThat(rig.guard.run(charge, tx -> 3)).isInstanceOf(Guarded.Repeat.class);
+    assertThat(rig.guard.run(ship, tx -> 4)).isInstanceOf(Guarded.Repeat.class);
+    assertThat(rig.guard.run(ship.request("100 EUR"), tx -> 5))
+        .isInstanceOf(Guarded.Conflict.class);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
   void aHandlerThatWasRenamedDoesNotRunAgain(TestDatabase database) throws SQLException {
     open(database);
     charge("k-1");

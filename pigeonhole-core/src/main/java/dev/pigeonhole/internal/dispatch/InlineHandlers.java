@@ -88,7 +88,7 @@ public final class InlineHandlers {
       BoundHandler handler = call.handler();
       NewMessage message = call.message();
       MessageRef ref = new MessageRef(message.source(), message.id());
-      Guards.Request request = new Guards.Request(message, handler.id(), PATIENCE);
+      Guards.Request request = new Guards.Request(message, handler.id(), null, PATIENCE);
       Guards.Work work = connection -> call(handler, message, connection, joined == null);
       long began = System.nanoTime();
       try {

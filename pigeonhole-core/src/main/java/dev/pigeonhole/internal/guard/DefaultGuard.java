@@ -161,7 +161,7 @@ public final class DefaultGuard implements Guard {
     HandlerId handler = handler(key.handler());
     NewMessage message = message(key);
     MessageRef ref = new MessageRef(message.source(), message.id());
-    Guards.Request request = new Guards.Request(message, handler, patience);
+    Guards.Request request = new Guards.Request(message, handler, asked(key), patience);
     Run<R> run = new Run<>(key, ref, type, body, joined == null);
     long began = System.nanoTime();
     try {
@@ -324,7 +324,6 @@ public final class DefaultGuard implements Guard {
   }
 
   private NewMessage message(GuardKey key) {
-    byte[] hash = contentHash(key);
     String source = key.source();
     String id = NamedKeys.of(key, payloads);
     if (id == null) {
@@ -347,7 +346,7 @@ public final class DefaultGuard implements Guard {
         null,
         "",
         new byte[0],
-        hash,
+        NewMessage.unknownContent(),
         OnConflict.REJECT,
         null,
         null,
@@ -355,10 +354,10 @@ public final class DefaultGuard implements Guard {
         0);
   }
 
-  private byte[] contentHash(GuardKey key) {
+  private byte @Nullable [] asked(GuardKey key) {
     Object request = key.request();
     if (request == null) {
-      return NewMessage.unknownContent();
+      return null;
     }
     Payloads.Encoded encoded = payloads.encode(request);
     return Hashes.content(encoded.contentType(), encoded.content());

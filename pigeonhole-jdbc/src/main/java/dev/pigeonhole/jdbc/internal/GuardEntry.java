@@ -42,23 +42,26 @@ final class GuardEntry {
   // Indexes: receipt_pk, poison_pk, later_pk, delivery_pk.
   private static final String STANDING =
       """
-      SELECT 'receipt', outcome, token, completed_at FROM {receipt}
-      WHERE seq = ? AND handler IN (:kin)
+      SELECT 'receipt', outcome, token, completed_at,
+             CASE WHEN request_hash <> ? THEN 1 ELSE 0 END
+      FROM {receipt} WHERE seq = ? AND handler IN (:kin)
       UNION ALL
-      SELECT 'poison', 0, 0, poisoned_at FROM {poison} WHERE seq = ? AND handler IN (:kin)
+      SELECT 'poison', 0, 0, poisoned_at, 0 FROM {poison} WHERE seq = ? AND handler IN (:kin)
       UNION ALL
       SELECT CASE WHEN due_at IS NULL AND place = 0 THEN 'blocked' ELSE 'open' END, 0, 0,
-             CAST(NULL AS :time)
+             CAST(NULL AS :time), 0
       FROM {later} WHERE seq = ? AND handler IN (:kin)
       UNION ALL
-      SELECT 'open', 0, 0, CAST(NULL AS :time) FROM {delivery}
+      SELECT 'open', 0, 0, CAST(NULL AS :time), 0 FROM {delivery}
       WHERE lane = ? AND handler IN (:kin) AND seq = ?
       """;
 
   // Index: receipt_pk.
   private static final String RECEIPT =
       """
-      SELECT 'receipt', outcome, token, completed_at FROM {receipt} WHERE seq = ? AND handler = ?
+      SELECT 'receipt', outcome, token, completed_at,
+             CASE WHEN request_hash <> ? THEN 1 ELSE 0 END
+      FROM {receipt} WHERE seq = ? AND handler = ?
       """;
 
   // Index: delivery_pk.
@@ -95,7 +98,13 @@ final class GuardEntry {
 
   private record Found(long seq, int lane, byte[] contentHash, Instant receivedAt, int touched) {}
 
-  private record Standing(String what, int outcome, long token, @Nullable Instant at) {}
+  /**
+   * What stands for (message, handler).
+   *
+   * @param differs whether it is the receipt of another request
+   */
+  private record Standing(
+      String what, int outcome, long token, @Nullable Instant at, boolean differs) {}
 
   private final Statements statements;
   private final GuardSql sql;
@@ -121,14 +130,14 @@ final class GuardEntry {
     NewMessage message = request.message();
     HandlerId handler = counted(request.handler());
     for (int round = 0; round < MOST_VANISHINGS; round++) {
-      Optional<Long> fresh = sql.enterNew(session, left(end), message, handler, token);
+      Optional<Long> fresh = sql.enterNew(session, left(end), request, handler, token);
       if (fresh.isPresent()) {
         return new Entered(fresh.get(), null);
       }
       Optional<Found> found = find(session, left(end), message, sql.share());
       if (found.isPresent()) {
         return joined && !seen(session, message, found.get())
-            ? new Entered(found.get().seq(), behindTheSnapshot(session, handler, found.get()))
+            ? new Entered(found.get().seq(), behindTheSnapshot(session, request, found.get()))
             : enterKnown(session, request, found.get(), token, end);
       }
       // It was there for the insert and is gone: it was pruned, so it is new again.
@@ -144,7 +153,7 @@ final class GuardEntry {
         && !NewMessage.sameContent(found.contentHash(), message.contentHash())) {
       return new Entered(found.seq(), new Verdict.Differs());
     }
-    List<Standing> standing = standing(session, handler, found);
+    List<Standing> standing = standing(session, request, found);
     Optional<Verdict> known = verdict(session, handler, found, standing, token);
     if (known.isPresent()) {
       return new Entered(found.seq(), known.get());
@@ -156,13 +165,13 @@ final class GuardEntry {
             session,
             left(end),
             GuardSql.INSERT_RECEIPT + GuardSql.ROW,
-            GuardSql.receipt(found.seq(), handler, counts, token));
-    List<Standing> after = standing(session, handler, found);
+            GuardSql.receipt(found.seq(), request, handler, counts, token));
+    List<Standing> after = standing(session, request, found);
     if (!ours) {
       Optional<Verdict> theirs = verdict(session, handler, found, after, token);
       return new Entered(
           found.seq(),
-          theirs.isPresent() ? theirs.get() : behindTheSnapshot(session, handler, found));
+          theirs.isPresent() ? theirs.get() : behindTheSnapshot(session, request, found));
     }
     after.removeIf(each -> each.what().equals("receipt") && each.token() == token);
     if (!after.isEmpty()) {
@@ -205,27 +214,27 @@ final class GuardEntry {
    * A receipt that is there now is a repeat, whatever the snapshot shows; whether something else
    * stands there cannot be seen, so the caller has to begin again. PostgreSQL says so by itself.
    */
-  private Verdict behindTheSnapshot(Session session, HandlerId handler, Found found)
+  private Verdict behindTheSnapshot(Session session, Request request, Found found)
       throws SQLException {
+    HandlerId handler = counted(request.handler());
     List<Standing> receipts =
         sql.query(
             session,
             1,
             RECEIPT + sql.share(),
-            params -> params.add(found.seq()).add(handler.family()),
+            params -> params.add(request.asked()).add(found.seq()).add(handler.family()),
             row -> standing(session, row));
     if (receipts.isEmpty()) {
       throw again("The snapshot of the transaction is older than the message");
     }
-    return known(
-        receipts.get(0), found, answer(session, handler, found.seq(), sql.share()).orElse(null));
+    return known(session, handler, found, receipts.get(0), sql.share());
   }
 
-  private List<Standing> standing(Session session, HandlerId handler, Found found)
+  private List<Standing> standing(Session session, Request request, Found found)
       throws SQLException {
-    List<Standing> standing = new ArrayList<>(look(session, handler, found));
+    List<Standing> standing = new ArrayList<>(look(session, request, found));
     if (!statements.seesAllTablesAtOnce()) {
-      for (Standing each : look(session, handler, found)) { // what moved meanwhile has arrived
+      for (Standing each : look(session, request, found)) { // what moved meanwhile has arrived
         if (!standing.contains(each)) {
           standing.add(each);
         }
@@ -234,22 +243,27 @@ final class GuardEntry {
     return standing;
   }
 
-  private List<Standing> look(Session session, HandlerId handler, Found found) throws SQLException {
+  private List<Standing> look(Session session, Request request, Found found) throws SQLException {
     long seq = found.seq();
     String text =
         families
-            .ofKin(session, STANDING, handler.family())
+            .ofKin(session, STANDING, request.handler().family())
             .replace(":time", session.dialect.timeType());
     return statements.guarded(
         session,
         text,
-        params -> params.add(seq).add(seq).add(seq).add(found.lane()).add(seq),
+        params ->
+            params.add(request.asked()).add(seq).add(seq).add(seq).add(found.lane()).add(seq),
         row -> standing(session, row));
   }
 
   private static Standing standing(Session session, ResultSet row) throws SQLException {
     return new Standing(
-        row.getString(1), row.getInt(2), row.getLong(3), session.dialect.read(row, 4));
+        row.getString(1),
+        row.getInt(2),
+        row.getLong(3),
+        session.dialect.read(row, 4),
+        row.getInt(5) == 1);
   }
 
   /** What a caller is told instead of a run; empty where nothing is in the way of one. */
@@ -263,8 +277,7 @@ final class GuardEntry {
           if (each.token() == token) {
             return Optional.of(new Verdict.Ran()); // its commit was in doubt, and has been done
           }
-          Answer answer = answer(session, handler, found.seq(), "").orElse(null);
-          return Optional.of(known(each, found, answer));
+          return Optional.of(known(session, handler, found, each, ""));
         }
         case "poison" -> {
           return Optional.of(new Verdict.Known(DeliveryState.POISONED, at, null));
@@ -278,11 +291,17 @@ final class GuardEntry {
     return Optional.empty();
   }
 
-  private static Verdict.Known known(Standing receipt, Found found, @Nullable Answer answer) {
+  private Verdict known(
+      Session session, HandlerId handler, Found found, Standing receipt, String share)
+      throws SQLException {
+    if (receipt.differs()) {
+      return new Verdict.Differs();
+    }
     DeliveryState state =
         receipt.outcome() == 1 ? DeliveryState.DISCARDED : DeliveryState.COMPLETED;
     Instant at = receipt.at() == null ? found.receivedAt() : receipt.at();
-    return new Verdict.Known(state, at, answer);
+    return new Verdict.Known(
+        state, at, answer(session, handler, found.seq(), share).orElse(null));
   }
 
   private Optional<Answer> answer(Session session, HandlerId handler, long seq, String share)

@@ -1,5 +1,6 @@
 package dev.pigeonhole.jdbc.internal;
 
+import dev.pigeonhole.store.Guards.Request;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
 import java.sql.SQLException;
@@ -22,7 +23,8 @@ interface GuardSql {
   // Index: receipt_pk.
   String INSERT_RECEIPT =
       """
-      INSERT INTO {receipt} (seq, handler, key_id, failures, crashes, releases, token, completed_at)
+      INSERT INTO {receipt} (seq, handler, key_id, failures, crashes, releases, token,
+                             request_hash, completed_at)
       """;
 
   // Arbiter: answer_pk.
@@ -32,7 +34,7 @@ interface GuardSql {
       VALUES (?, ?, ?, ?, %s)
       """;
 
-  String ROW = "VALUES (?, ?, ?, ?, ?, ?, ?, {now})";
+  String ROW = "VALUES (?, ?, ?, ?, ?, ?, ?, ?, {now})";
 
   /** Runs a statement that may answer rows. */
   <T> List<T> query(
@@ -55,7 +57,7 @@ interface GuardSql {
    * @return its number; empty if it is known
    */
   Optional<Long> enterNew(
-      Session session, int waitMillis, NewMessage message, HandlerId handler, long token)
+      Session session, int waitMillis, Request request, HandlerId handler, long token)
       throws SQLException;
 
   /** Inserts a row unless its key is there; one in an open transaction is waited for. */
@@ -95,7 +97,8 @@ interface GuardSql {
         .add(token);
   }
 
-  static Session.Bind receipt(long seq, HandlerId handler, GuardCounts counts, long token) {
+  static Session.Bind receipt(
+      long seq, Request request, HandlerId handler, GuardCounts counts, long token) {
     return params ->
         params
             .add(seq)
@@ -104,6 +107,7 @@ interface GuardSql {
             .add(counts.failures())
             .add(counts.crashes())
             .add(counts.releases())
-            .add(token);
+            .add(token)
+            .add(request.asked());
   }
 }

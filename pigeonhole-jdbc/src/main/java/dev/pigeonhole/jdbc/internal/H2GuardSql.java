@@ -1,7 +1,7 @@
 package dev.pigeonhole.jdbc.internal;
 
+import dev.pigeonhole.store.Guards.Request;
 import dev.pigeonhole.store.HandlerId;
-import dev.pigeonhole.store.NewMessage;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
@@ -45,7 +45,7 @@ final class H2GuardSql implements GuardSql {
 
   @Override
   public Optional<Long> enterNew(
-      Session session, int waitMillis, NewMessage message, HandlerId handler, long token)
+      Session session, int waitMillis, Request request, HandlerId handler, long token)
       throws SQLException {
     long seq = session.nextValue("{message_seq}");
     boolean fresh =
@@ -53,11 +53,13 @@ final class H2GuardSql implements GuardSql {
             session,
             waitMillis,
             NEW_MESSAGE,
-            params -> GuardSql.bind(params.add(seq), message, token));
+            params -> GuardSql.bind(params.add(seq), request.message(), token));
     if (!fresh) {
       return Optional.empty();
     }
-    session.update(INSERT_RECEIPT + ROW, GuardSql.receipt(seq, handler, GuardCounts.NONE, token));
+    session.update(
+        INSERT_RECEIPT + ROW,
+        GuardSql.receipt(seq, request, handler, GuardCounts.NONE, token));
     return Optional.of(seq);
   }
 

@@ -1,7 +1,7 @@
 package dev.pigeonhole.jdbc.internal;
 
+import dev.pigeonhole.store.Guards.Request;
 import dev.pigeonhole.store.HandlerId;
-import dev.pigeonhole.store.NewMessage;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
@@ -46,7 +46,7 @@ final class MariaDbGuardSql implements GuardSql {
 
   @Override
   public Optional<Long> enterNew(
-      Session session, int waitMillis, NewMessage message, HandlerId handler, long token)
+      Session session, int waitMillis, Request request, HandlerId handler, long token)
       throws SQLException {
     List<Long> fresh;
     try {
@@ -55,7 +55,7 @@ final class MariaDbGuardSql implements GuardSql {
               session,
               waitMillis,
               NEW_MESSAGE,
-              params -> GuardSql.bind(params, message, token),
+              params -> GuardSql.bind(params, request.message(), token),
               row -> row.getLong(1));
     } catch (SQLException e) {
       if (dialect.fault(e) == Fault.DUPLICATE) {
@@ -64,7 +64,9 @@ final class MariaDbGuardSql implements GuardSql {
       throw e;
     }
     long seq = fresh.get(0);
-    session.update(INSERT_RECEIPT + ROW, GuardSql.receipt(seq, handler, GuardCounts.NONE, token));
+    session.update(
+        INSERT_RECEIPT + ROW,
+        GuardSql.receipt(seq, request, handler, GuardCounts.NONE, token));
     return Optional.of(seq);
   }
 

@@ -1,7 +1,7 @@
 package dev.pigeonhole.jdbc.internal;
 
+import dev.pigeonhole.store.Guards.Request;
 import dev.pigeonhole.store.HandlerId;
-import dev.pigeonhole.store.NewMessage;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
@@ -47,7 +47,7 @@ final class PostgresGuardSql implements GuardSql {
             """
           + INSERT_RECEIPT
           + """
-            SELECT fresh.seq, ?, ?, 0, 0, 0, ?, {now} FROM fresh
+            SELECT fresh.seq, ?, ?, 0, 0, 0, ?, ?, {now} FROM fresh
             RETURNING seq
             """;
 
@@ -70,15 +70,15 @@ final class PostgresGuardSql implements GuardSql {
 
   @Override
   public Optional<Long> enterNew(
-      Session session, int waitMillis, NewMessage message, HandlerId handler, long token)
+      Session session, int waitMillis, Request request, HandlerId handler, long token)
       throws SQLException {
     return query(
             session,
             waitMillis,
             ENTER_NEW,
             params -> {
-              GuardSql.bind(params, message, token);
-              params.add(handler.family()).add(handler.keyId()).add(token);
+              GuardSql.bind(params, request.message(), token);
+              params.add(handler.family()).add(handler.keyId()).add(token).add(request.asked());
             },
             row -> row.getLong(1))
         .stream()

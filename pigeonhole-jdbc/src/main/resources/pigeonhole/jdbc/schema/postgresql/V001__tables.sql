@@ -98,7 +98,8 @@ CREATE INDEX IF NOT EXISTS {name}later_due ON {prefix}later (lane, handler, plac
 CREATE INDEX IF NOT EXISTS {name}later_key ON {prefix}later (handler, key_hash, seq)
   WHERE key_hash IS NOT NULL;
 
--- The proof that a handler has finished a message: the memory that keeps repeats away.
+-- The proof that a handler has finished a message: the memory that keeps repeats away. What a guard
+-- was asked for, if it was told, is compared here: the message belongs to every handler.
 CREATE TABLE IF NOT EXISTS {prefix}receipt (
   seq          bigint      NOT NULL,
   completed_at timestamptz NOT NULL,
@@ -109,6 +110,7 @@ CREATE TABLE IF NOT EXISTS {prefix}receipt (
   crashes      int         NOT NULL,
   releases     int         NOT NULL,
   outcome      smallint    NOT NULL DEFAULT 0,
+  request_hash bytea,
   CONSTRAINT {name}receipt_pk PRIMARY KEY (seq, handler)
 );
 
