@@ -11,6 +11,7 @@ import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.TypeBuilder;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
@@ -113,16 +114,13 @@ class GuardCrossingTest {
     assertThat(rig.count("poison")).isZero();
   }
 
-  /** An inbox of messages without keys, to which the guard gives their identity. */
-  private Inbox notes() {
-    return Inbox.on(rig.store)
-        .channel(
-            Channel.named("notes")
-                .on(String.class)
-                .named("note")
-                .handle("notify", notified::set)
-                .build())
-        .build();
+  private static TypeBuilder<String> notes() {
+    return Channel.named("notes").on(String.class);
+  }
+
+  /** An inbox of another channel, whose only handler is not the guard's. */
+  private Inbox inboxOf(TypeBuilder<String> notes) {
+    return Inbox.on(rig.store).channel(notes.handle("notify", notified::set).build()).build();
   }
 
   @ParameterizedTest
@@ -132,7 +130,7 @@ class GuardCrossingTest {
     GuardKey asked = GuardKey.ofMessage(GuardRig.HANDLER, "notes", "m-1").request("POST /notes");
     rig.guard.run(asked, tx -> 1);
 
-    assertThat(notes().accept("notes", Message.of("m-1", "hello")))
+    assertThat(inboxOf(notes()).accept("notes", Message.of("m-1", "hello")))
         .isInstanceOf(Acceptance.Repeat.class);
 
     assertThat(rig.count("delivery")).as("for the other handler").isOne();
@@ -152,6 +150,65 @@ class GuardCrossingTest {
     assertThat(rig.guard.run(asked, tx -> 2)).isInstanceOf(Guarded.Repeat.class);
     assertThat(rig.guard.run(asked.request("900 EUR"), tx -> 3))
         .isInstanceOf(Guarded.Conflict.class);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aMessageThatOnlyAGuardHasSeenIsDeliveredAsWhatItIs(TestDatabase database) {
+    rig = GuardRig.on(database);
+    Inbox other = inboxOf(notes().named("note"));
+    rig.guard.run(GuardKey.ofMessage(GuardRig.HANDLER, "notes", "m-1"), tx -> 1);
+
+    other.accept("notes", Message.of("m-1", "hello"));
+    other.drain();
+
+    assertThat(notified).hasValue("hello");
+    assertThat(rig.count("poison")).isZero();
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aMessageThatAGuardHasSeenUnderItsOldestTypeIsNotTakenForAnOldOne(TestDatabase database) {
+    rig = GuardRig.on(database);
+    Inbox other =
+        inboxOf(
+            notes()
+                .named("charge.v2")
+                .upcast("charge", String.class, old -> "in the old form: " + old)
+                .keyedBy(key -> key));
+    rig.guard.run(GuardRig.key("k-1"), tx -> 1);
+
+    other.accept("notes", Message.of("m-1", "k-1"));
+    other.drain();
+
+    assertThat(notified).hasValue("k-1");
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aMessageThatAGuardHasSeenKeepsItsPlaceInTheOrderOfOthers(TestDatabase database) {
+    rig = GuardRig.on(database);
+    Inbox other = inboxOf(notes().named("note").orderedBy(note -> "one after the other"));
+    for (int i = 0; i < 3; i++) {
+      rig.guard.run(GuardKey.ofMessage(GuardRig.HANDLER, "notes", "m-" + i), tx -> 1);
+    }
+
+    for (int i = 0; i < 4; i++) { // the last one is new
+      other.accept("notes", Message.of("m-" + i, "hello"));
+    }
+
+    String deliveries = GuardRig.table(database, "delivery");
+    assertThat(
+            database.count("SELECT COUNT(*) FROM " + deliveries + " WHERE key_hash IS NOT NULL"))
+        .isEqualTo(4);
+    assertThat(database.count("SELECT COUNT(DISTINCT lane) FROM " + deliveries)).isOne();
+    assertThat(database.count("SELECT COUNT(DISTINCT key_hash) FROM " + deliveries)).isOne();
+    assertThat(
+            database.count(
+                "SELECT COUNT(DISTINCT lane) FROM " + GuardRig.table(database, "message")))
+        .isOne();
+    other.drain();
+    assertThat(rig.count("delivery")).isZero();
   }
 
   @ParameterizedTest

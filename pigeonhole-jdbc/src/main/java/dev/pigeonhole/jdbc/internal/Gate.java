@@ -102,14 +102,17 @@ final class Gate {
       WHERE seq = ?
       """;
 
-  // Index: message_pk. A guard keeps no content; whoever adds deliveries brings it.
+  // Index: message_pk.
   private static final String FILL =
       """
       UPDATE {message}
-      SET channel = ?, transport = ?, content = ?, content_type = ?, headers = ?, content_hash = ?,
-          occurred_at = ?, dropped = FALSE
+      SET type = ?, channel = ?, transport = ?, lane = ?, ordering_key = ?, key_hash = ?, content = ?,
+          content_type = ?, headers = ?, content_hash = ?, occurred_at = ?, dropped = FALSE
       WHERE seq = ? AND dropped = TRUE
       """;
+
+  // Index: receipt_pk.
+  private static final String FINISHED = "SELECT seq, handler FROM {receipt} WHERE seq :seqs";
 
   // Index: unhandled_pk.
   private static final String TAKEN = "DELETE FROM {unhandled} WHERE seq = ?";
@@ -292,20 +295,16 @@ final class Gate {
       added.put(i, new ArrayList<>());
       for (HandlerId handler : families.distinct(message).handlers()) {
         if (claimed.add(List.of(known.seq(), (long) families.head(handler.family())))) {
-          wanted.add(new Wanted(i, known, handler, message));
+          wanted.add(new Wanted(i, known, known.lane(), handler, message));
         }
       }
     }
     keep(session, copies);
     Set<Long> touched = new LinkedHashSet<>();
-    List<Wanted> bringing = new ArrayList<>();
-    for (Wanted each : add(session, wanted)) {
+    for (Wanted each : add(session, fill(session, wanted))) {
       added.getOrDefault(each.position(), new ArrayList<>()).add(each.handler());
-      if (touched.add(each.known().seq())) {
-        bringing.add(each);
-      }
+      touched.add(each.known().seq());
     }
-    session.batch(FILL, bringing, Gate::fill);
     added.forEach(
         (i, handlers) -> {
           Known known = batch.known.get(ref(batch.messages.get(i)));
@@ -318,13 +317,63 @@ final class Gate {
     session.batch(TAKEN, List.copyOf(touched), (params, seq) -> params.add(seq.longValue()));
   }
 
-  private record Wanted(int position, Known known, HandlerId handler, NewMessage message) {}
+  private record Wanted(
+      int position, Known known, int lane, HandlerId handler, NewMessage message) {
 
-  private static void fill(Params params, Wanted each) throws SQLException {
+    Wanted in(int other) {
+      return new Wanted(position, known, other, handler, message);
+    }
+  }
+
+  /**
+   * A guard knows an identity and nothing else, so whoever adds the first deliveries brings what
+   * they need: the content with its type, and the place in the order. Nothing is open meanwhile
+   * that could have another one. It must be there before the deliveries, which are put in its lane;
+   * and where every handler has finished, nobody needs it.
+   */
+  private List<Wanted> fill(Session session, List<Wanted> wanted) throws SQLException {
+    Set<Long> empty =
+        wanted.stream()
+            .filter(each -> each.known().dropped())
+            .map(each -> each.known().seq())
+            .collect(Collectors.toCollection(LinkedHashSet::new));
+    if (empty.isEmpty()) {
+      return wanted;
+    }
+    Set<List<Long>> finished =
+        Set.copyOf(
+            statements.bySeqs(
+                session,
+                FINISHED,
+                empty,
+                row -> List.of(row.getLong(1), (long) families.head(row.getInt(2)))));
+    Map<Long, Wanted> bringing = new LinkedHashMap<>();
+    for (Wanted each : wanted) {
+      long seq = each.known().seq();
+      if (empty.contains(seq)
+          && !finished.contains(List.of(seq, (long) families.head(each.handler().family())))) {
+        bringing.putIfAbsent(seq, each);
+      }
+    }
+    session.batch(FILL, List.copyOf(bringing.values()), Gate::bindFilling);
+    return wanted.stream()
+        .map(
+            each -> {
+              Wanted filling = bringing.get(each.known().seq());
+              return filling == null ? each : each.in(filling.message().lane());
+            })
+        .toList();
+  }
+
+  private static void bindFilling(Params params, Wanted each) throws SQLException {
     NewMessage message = each.message();
     params
+        .add(message.type())
         .add(message.channel())
         .add(message.transport())
+        .add(message.lane())
+        .add(message.orderingKey())
+        .add(message.keyHash())
         .add(message.content())
         .add(message.contentType())
         .add(message.headers())
@@ -399,7 +448,7 @@ final class Gate {
                 each ->
                     "(%d, %d, %d, %d)"
                         .formatted(
-                            each.known().lane(),
+                            each.lane(),
                             each.handler().family(),
                             each.known().seq(),
                             each.handler().keyId()))

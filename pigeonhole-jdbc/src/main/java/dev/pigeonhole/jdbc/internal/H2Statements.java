@@ -36,7 +36,7 @@ final class H2Statements implements Statements {
   private static final String LOCK_MESSAGE =
       """
       SELECT seq, source, id, lane, content_hash, received_at, token,
-             last_repeat_at IS NULL OR last_repeat_at < DATEADD(SECOND, -1, {now})
+             last_repeat_at IS NULL OR last_repeat_at < DATEADD(SECOND, -1, {now}), dropped
       FROM {message}
       WHERE source = ? AND id = ?
       FOR UPDATE

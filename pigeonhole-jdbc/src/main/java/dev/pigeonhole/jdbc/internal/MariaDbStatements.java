@@ -45,8 +45,8 @@ final class MariaDbStatements implements Statements {
       VALUES %s
       ON DUPLICATE KEY UPDATE token = token
       RETURNING seq, source, id, lane, content_hash, received_at, token,
-                last_repeat_at IS NULL OR last_repeat_at < {now} - INTERVAL 1 SECOND, {now},
-                seq - PREVIOUS VALUE FOR {message_seq}
+                last_repeat_at IS NULL OR last_repeat_at < {now} - INTERVAL 1 SECOND, dropped,
+                {now}, seq - PREVIOUS VALUE FOR {message_seq}
       """;
 
   private static final String VALUES = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})";
@@ -57,7 +57,7 @@ final class MariaDbStatements implements Statements {
   private static final String LOCK_MESSAGE =
       """
       SELECT seq, source, id, lane, content_hash, received_at, token,
-             last_repeat_at IS NULL OR last_repeat_at < {now} - INTERVAL 1 SECOND
+             last_repeat_at IS NULL OR last_repeat_at < {now} - INTERVAL 1 SECOND, dropped
       FROM {message}
       WHERE source = ? AND id = ?
       FOR UPDATE
@@ -85,7 +85,7 @@ final class MariaDbStatements implements Statements {
                 bind(params, position, messages.get(position), token);
               }
             },
-            row -> new Row(Known.of(session, row), session.time(row, 9), row.getLong(10)));
+            row -> new Row(Known.of(session, row), session.time(row, 10), row.getLong(11)));
     Map<MessageRef, Integer> positions = new HashMap<>();
     for (int i = 0; i < messages.size(); i++) {
       positions.put(Gate.ref(messages.get(i)), i);

@@ -30,6 +30,7 @@ interface Statements {
    *
    * @param token who stored it, see {@link Gate}
    * @param stale whether its counter of repeats was last written more than a second ago
+   * @param dropped whether it has no content: only guards have seen it, or the content was forgotten
    */
   record Known(
       long seq,
@@ -38,9 +39,10 @@ interface Statements {
       byte[] contentHash,
       Instant receivedAt,
       long token,
-      boolean stale) {
+      boolean stale,
+      boolean dropped) {
 
-    /** From the first eight columns of a row; the identity takes two of them. */
+    /** From the first nine columns of a row; the identity takes two of them. */
     static Known of(Session session, ResultSet row) throws SQLException {
       return new Known(
           row.getLong(1),
@@ -49,7 +51,8 @@ interface Statements {
           row.getBytes(5),
           session.time(row, 6),
           row.getLong(7),
-          row.getBoolean(8));
+          row.getBoolean(8),
+          row.getBoolean(9));
     }
   }
 
