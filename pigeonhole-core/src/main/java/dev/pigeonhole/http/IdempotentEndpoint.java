@@ -41,6 +41,12 @@ public final class IdempotentEndpoint {
   /** The header that tells a repeat's answer from the first. */
   public static final String REPLAYED = "Idempotent-Replayed";
 
+  /**
+   * The source of all keys. Endpoints are told apart by the handler of the receipt, which knows its
+   * former names; a name in here would make every key new when it changes. No channel is called so.
+   */
+  private static final String KEYS = "http keys";
+
   private static final List<String> ALWAYS_KEPT =
       List.of("Content-Type", "Content-Encoding", "Content-Language", "Location");
 
@@ -168,10 +174,7 @@ public final class IdempotentEndpoint {
   }
 
   private GuardKey guardKey(HttpCall call, @Nullable String key) {
-    String[] formerNames = name.formerKeys().toArray(String[]::new);
-    // By the oldest name, so that a rename does not make every key new.
-    String oldest = formerNames.length == 0 ? name.key() : formerNames[formerNames.length - 1];
-    String source = "http " + oldest;
+    String source = KEYS;
     if (scope != null) {
       String whose = scope.apply(call);
       if (whose == null || whose.isBlank()) {
@@ -179,10 +182,10 @@ public final class IdempotentEndpoint {
             "The scope of '%s' is empty, so the keys of all clients would meet."
                 .formatted(name.key()));
       }
-      source += " " + whose;
+      source += " of " + whose;
     }
     return GuardKey.ofMessage(name.key(), source, key)
-        .formerly(formerNames)
+        .formerly(name.formerKeys().toArray(String[]::new))
         .request(Fingerprint.of(call));
   }
 

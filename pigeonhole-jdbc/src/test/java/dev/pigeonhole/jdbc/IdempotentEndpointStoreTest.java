@@ -150,6 +150,26 @@ class IdempotentEndpointStoreTest {
     assertThat(runs).hasValue(4);
   }
 
+  /** As it is described: with the former name first, and without it later. */
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void everyStepOfARenameKnowsTheKeysOfTheOthers(TestDatabase database) throws SQLException {
+    open(database);
+    List<HandlerKey> names =
+        List.of(
+            HandlerKey.of("v1"),
+            HandlerKey.of("v2").formerly("v1"),
+            HandlerKey.of("v2"),
+            HandlerKey.of("v3").formerly("v1", "v2"),
+            HandlerKey.of("v3"));
+    for (int first = 0; first < names.size(); first++) {
+      for (HandlerKey name : names.subList(first, names.size())) {
+        IdempotentEndpoint.named(name, rig.guard).handle(post("k-" + first, "body"), paying(201));
+      }
+      assertThat(runs).as("%s", names.get(first)).hasValue(first + 1);
+    }
+  }
+
   @ParameterizedTest
   @MethodSource(ALL)
   void aFailureIsSentAndRolledBackAndRunsAgain(TestDatabase database) throws SQLException {
