@@ -180,6 +180,52 @@ class GuardTest {
     assertThat(renamed).isInstanceOf(Guarded.Repeat.class);
   }
 
+  /** One version says that two handlers are one; the others run on beside it and know of one. */
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aHandlerThatWasTwoIsKnownToThoseWhoKnowOnlyOne(TestDatabase database) {
+    open(database);
+    rig.guard.run(GuardKey.of("v1", "charge", "k-1"), tx -> 1);
+    rig.guard.run(GuardKey.of("v2", "charge", "k-2"), tx -> 1);
+    rig.guard.run(GuardKey.of("other", "charge", "k-4"), tx -> 1);
+    GuardRig newer = rig.through(rig.dataSource, options -> options);
+    try {
+      for (String id : new String[] {"k-1", "k-2"}) {
+        assertThat(newer.guard.run(ofBoth(id), tx -> 2)).as(id).isInstanceOf(Guarded.Repeat.class);
+      }
+      for (String id : new String[] {"k-3", "k-4"}) { // new, and known to somebody else
+        assertThat(newer.guard.run(ofBoth(id), tx -> 2)).as(id).isEqualTo(new Guarded.Ran<>(2));
+        assertThat(rig.guard.run(GuardKey.of("v2", "charge", id), tx -> 3))
+            .as(id)
+            .isInstanceOf(Guarded.Repeat.class);
+      }
+    } finally {
+      newer.guard.close();
+    }
+  }
+
+  private static GuardKey ofBoth(String id) {
+    return GuardKey.of("v3", "charge", id).formerly("v2", "v1");
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aHandlerThatBecomesOneWithAnotherWhileItRunsIsCompleted(TestDatabase database) {
+    open(database);
+    rig.guard.run(GuardKey.of("v1", "charge", "k-0"), tx -> 1);
+
+    Guarded<Integer> ran =
+        rig.guard.run(
+            GuardKey.of("v2", "charge", "k-1"),
+            tx -> {
+              rig.guard.run(ofBoth("k-2"), inner -> 1); // on another connection
+              return 2;
+            });
+
+    assertThat(ran).isEqualTo(new Guarded.Ran<>(2));
+    assertThat(rig.guard.run(ofBoth("k-1"), tx -> 3)).isInstanceOf(Guarded.Repeat.class);
+  }
+
   @ParameterizedTest
   @MethodSource(ALL)
   void b42_t4_aRepeatGetsTheAnswerOfTheFirstRun(TestDatabase database) {

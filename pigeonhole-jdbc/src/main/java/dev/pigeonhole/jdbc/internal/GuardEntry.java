@@ -61,7 +61,7 @@ final class GuardEntry {
       """
       SELECT 'receipt', outcome, token, completed_at,
              CASE WHEN request_hash <> ? THEN 1 ELSE 0 END
-      FROM {receipt} WHERE seq = ? AND handler = ?
+      FROM {receipt} WHERE seq = ? AND handler IN (:kin)
       """;
 
   // Index: delivery_pk.
@@ -92,9 +92,15 @@ final class GuardEntry {
    * How it begins.
    *
    * @param seq the message's number, for whoever may run
+   * @param handler the number that the receipt stands under
    * @param verdict null for whoever may run
    */
-  record Entered(long seq, @Nullable Verdict verdict) {}
+  record Entered(long seq, int handler, @Nullable Verdict verdict) {
+
+    static Entered told(Verdict verdict) {
+      return new Entered(0, 0, verdict);
+    }
+  }
 
   private record Found(long seq, int lane, byte[] contentHash, Instant receivedAt, int touched) {}
 
@@ -116,11 +122,6 @@ final class GuardEntry {
     this.families = families;
   }
 
-  /** A handler's receipt stands under one number, whichever of its names it goes by. */
-  HandlerId counted(HandlerId handler) {
-    return new HandlerId(handler.key(), handler.keyId(), families.head(handler.family()));
-  }
-
   /**
    * @param token tells our receipt from that of others, after a commit in doubt
    * @param joined whether the transaction belongs to a caller, and may see an old snapshot
@@ -128,16 +129,19 @@ final class GuardEntry {
   Entered enter(Session session, Request request, long token, boolean joined) throws SQLException {
     long end = System.nanoTime() + request.waitAtMost().toNanos();
     NewMessage message = request.message();
-    HandlerId handler = counted(request.handler());
+    int family = request.handler().family();
+    // Where several numbers count as one handler, the key of the receipt does not decide between
+    // them: two that write under different ones must not be here at the same time.
+    String lock = families.kin(family).size() > 1 ? "FOR UPDATE" : sql.share();
     for (int round = 0; round < MOST_VANISHINGS; round++) {
-      Optional<Long> fresh = sql.enterNew(session, left(end), request, handler, token);
+      Optional<Long> fresh = sql.enterNew(session, left(end), request, token);
       if (fresh.isPresent()) {
-        return new Entered(fresh.get(), null);
+        return new Entered(fresh.get(), family, null);
       }
-      Optional<Found> found = find(session, left(end), message, sql.share());
+      Optional<Found> found = find(session, left(end), message, lock);
       if (found.isPresent()) {
         return joined && !seen(session, message, found.get())
-            ? new Entered(found.get().seq(), behindTheSnapshot(session, request, found.get()))
+            ? Entered.told(behindTheSnapshot(session, request, found.get()))
             : enterKnown(session, request, found.get(), token, end);
       }
       // It was there for the insert and is gone: it was pruned, so it is new again.
@@ -147,16 +151,16 @@ final class GuardEntry {
 
   private Entered enterKnown(Session session, Request request, Found found, long token, long end)
       throws SQLException {
-    HandlerId handler = counted(request.handler());
+    HandlerId handler = request.handler();
     NewMessage message = request.message();
     if (message.onConflict() != OnConflict.REPEAT
         && !NewMessage.sameContent(found.contentHash(), message.contentHash())) {
-      return new Entered(found.seq(), new Verdict.Differs());
+      return Entered.told(new Verdict.Differs());
     }
     List<Standing> standing = standing(session, request, found);
     Optional<Verdict> known = verdict(session, handler, found, standing, token);
     if (known.isPresent()) {
-      return new Entered(found.seq(), known.get());
+      return Entered.told(known.get());
     }
     GuardCounts counts =
         standing.isEmpty() ? GuardCounts.NONE : take(session, handler, found, left(end));
@@ -165,12 +169,11 @@ final class GuardEntry {
             session,
             left(end),
             GuardSql.INSERT_RECEIPT + GuardSql.ROW,
-            GuardSql.receipt(found.seq(), request, handler, counts, token));
+            GuardSql.receipt(found.seq(), request, counts, token));
     List<Standing> after = standing(session, request, found);
     if (!ours) {
       Optional<Verdict> theirs = verdict(session, handler, found, after, token);
-      return new Entered(
-          found.seq(),
+      return Entered.told(
           theirs.isPresent() ? theirs.get() : behindTheSnapshot(session, request, found));
     }
     after.removeIf(each -> each.what().equals("receipt") && each.token() == token);
@@ -181,7 +184,7 @@ final class GuardEntry {
     if (session.one(NOBODYS, params -> params.add(found.seq()), row -> true).isPresent()) {
       session.update(TAKEN, params -> params.add(found.seq()));
     }
-    return new Entered(found.seq(), null);
+    return new Entered(found.seq(), handler.family(), null);
   }
 
   private Optional<Found> find(Session session, int wait, NewMessage message, String share)
@@ -216,13 +219,13 @@ final class GuardEntry {
    */
   private Verdict behindTheSnapshot(Session session, Request request, Found found)
       throws SQLException {
-    HandlerId handler = counted(request.handler());
+    HandlerId handler = request.handler();
     List<Standing> receipts =
         sql.query(
             session,
             1,
-            RECEIPT + sql.share(),
-            params -> params.add(request.asked()).add(found.seq()).add(handler.family()),
+            families.ofKin(session, RECEIPT, handler.family()) + sql.share(),
+            params -> params.add(request.asked()).add(found.seq()),
             row -> standing(session, row));
     if (receipts.isEmpty()) {
       throw again("The snapshot of the transaction is older than the message");

@@ -1,7 +1,6 @@
 package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.store.Guards.Request;
-import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
 import java.sql.SQLException;
 import java.util.List;
@@ -56,8 +55,7 @@ interface GuardSql {
    *
    * @return its number; empty if it is known
    */
-  Optional<Long> enterNew(
-      Session session, int waitMillis, Request request, HandlerId handler, long token)
+  Optional<Long> enterNew(Session session, int waitMillis, Request request, long token)
       throws SQLException;
 
   /** Inserts a row unless its key is there; one in an open transaction is waited for. */
@@ -97,13 +95,12 @@ interface GuardSql {
         .add(token);
   }
 
-  static Session.Bind receipt(
-      long seq, Request request, HandlerId handler, GuardCounts counts, long token) {
+  static Session.Bind receipt(long seq, Request request, GuardCounts counts, long token) {
     return params ->
         params
             .add(seq)
-            .add(handler.family())
-            .add(handler.keyId())
+            .add(request.handler().family())
+            .add(request.handler().keyId())
             .add(counts.failures())
             .add(counts.crashes())
             .add(counts.releases())

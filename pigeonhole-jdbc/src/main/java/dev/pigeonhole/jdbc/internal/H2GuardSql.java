@@ -1,7 +1,6 @@
 package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.store.Guards.Request;
-import dev.pigeonhole.store.HandlerId;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
@@ -44,8 +43,7 @@ final class H2GuardSql implements GuardSql {
   }
 
   @Override
-  public Optional<Long> enterNew(
-      Session session, int waitMillis, Request request, HandlerId handler, long token)
+  public Optional<Long> enterNew(Session session, int waitMillis, Request request, long token)
       throws SQLException {
     long seq = session.nextValue("{message_seq}");
     boolean fresh =
@@ -57,9 +55,7 @@ final class H2GuardSql implements GuardSql {
     if (!fresh) {
       return Optional.empty();
     }
-    session.update(
-        INSERT_RECEIPT + ROW,
-        GuardSql.receipt(seq, request, handler, GuardCounts.NONE, token));
+    session.update(INSERT_RECEIPT + ROW, GuardSql.receipt(seq, request, GuardCounts.NONE, token));
     return Optional.of(seq);
   }
 

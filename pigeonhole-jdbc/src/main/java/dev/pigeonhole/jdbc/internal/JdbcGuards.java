@@ -131,12 +131,12 @@ final class JdbcGuards implements Guards {
         }
       } catch (WorkFailedException e) {
         if (hasEnded(canary)) {
-          takeBack(borrowed, session, request, entered.seq(), token);
+          takeBack(borrowed, session, entered, token);
         }
         throw e;
       }
       CrashPoints.reach("guard.work-done");
-      complete(session, request, entered.seq(), token, done);
+      complete(session, entered, token, done);
       CrashPoints.reach("guard.before-commit");
       commit(borrowed, session);
       CrashPoints.reach("guard.after-commit");
@@ -189,7 +189,7 @@ final class JdbcGuards implements Guards {
       return entry.enter(session, request, token, joined);
     } catch (SQLException e) {
       if (jdbc.dialect.fault(e) == Fault.LOCK_TIMEOUT) {
-        return new Entered(0, new Verdict.Busy());
+        return Entered.told(new Verdict.Busy());
       }
       throw e;
     }
@@ -240,7 +240,7 @@ final class JdbcGuards implements Guards {
       if (!canary.alive()) {
         throw lost(done);
       }
-      complete(session, request, entered.seq(), token, done);
+      complete(session, entered, token, done);
       connection.releaseSavepoint(before);
       open = false;
       return new Verdict.Ran();
@@ -345,29 +345,30 @@ final class JdbcGuards implements Guards {
    * A receipt that somebody has committed before the end of its run: every copy would be a repeat
    * of what was not done.
    */
-  private void takeBack(
-      Jdbc.Borrowed borrowed, Session session, Request request, long seq, long token) {
-    int handler = entry.counted(request.handler()).family();
+  private void takeBack(Jdbc.Borrowed borrowed, Session session, Entered entered, long token) {
     try {
       borrowed.connection.rollback();
-      sql.update(session, TAKE_BACK, params -> params.add(seq).add(handler).add(token));
+      sql.update(session, TAKE_BACK, params -> bind(params, entered, token));
       borrowed.commit(session);
     } catch (SQLException | StoreException e) {
       LOG.warn("A receipt that was committed before its run had ended could not be taken back", e);
     }
   }
 
-  private void complete(Session session, Request request, long seq, long token, Done done)
+  private static void bind(Params params, Entered entered, long token) throws SQLException {
+    params.add(entered.seq()).add(entered.handler()).add(token);
+  }
+
+  private void complete(Session session, Entered entered, long token, Done done)
       throws SQLException, WorkFailedException, Undone {
     if (done.failure() != null) {
       undoEffects(session.connection, done.failure(), done.clean());
     }
-    int handler = entry.counted(request.handler()).family();
-    if (sql.update(session, COMPLETE, params -> params.add(seq).add(handler).add(token)) != 1) {
+    if (sql.update(session, COMPLETE, params -> bind(params, entered, token)) != 1) {
       throw lost(done);
     }
     if (done.answer() != null) {
-      keep(session, seq, handler, done.answer());
+      keep(session, entered.seq(), entered.handler(), done.answer());
     }
   }
 

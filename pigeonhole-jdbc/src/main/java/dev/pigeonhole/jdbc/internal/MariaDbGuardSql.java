@@ -1,7 +1,6 @@
 package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.store.Guards.Request;
-import dev.pigeonhole.store.HandlerId;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
@@ -45,8 +44,7 @@ final class MariaDbGuardSql implements GuardSql {
   }
 
   @Override
-  public Optional<Long> enterNew(
-      Session session, int waitMillis, Request request, HandlerId handler, long token)
+  public Optional<Long> enterNew(Session session, int waitMillis, Request request, long token)
       throws SQLException {
     List<Long> fresh;
     try {
@@ -64,9 +62,7 @@ final class MariaDbGuardSql implements GuardSql {
       throw e;
     }
     long seq = fresh.get(0);
-    session.update(
-        INSERT_RECEIPT + ROW,
-        GuardSql.receipt(seq, request, handler, GuardCounts.NONE, token));
+    session.update(INSERT_RECEIPT + ROW, GuardSql.receipt(seq, request, GuardCounts.NONE, token));
     return Optional.of(seq);
   }
 

@@ -1,7 +1,6 @@
 package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.store.Guards.Request;
-import dev.pigeonhole.store.HandlerId;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
@@ -69,8 +68,7 @@ final class PostgresGuardSql implements GuardSql {
   }
 
   @Override
-  public Optional<Long> enterNew(
-      Session session, int waitMillis, Request request, HandlerId handler, long token)
+  public Optional<Long> enterNew(Session session, int waitMillis, Request request, long token)
       throws SQLException {
     return query(
             session,
@@ -78,7 +76,8 @@ final class PostgresGuardSql implements GuardSql {
             ENTER_NEW,
             params -> {
               GuardSql.bind(params, request.message(), token);
-              params.add(handler.family()).add(handler.keyId()).add(token).add(request.asked());
+              params.add(request.handler().family()).add(request.handler().keyId());
+              params.add(token).add(request.asked());
             },
             row -> row.getLong(1))
         .stream()
