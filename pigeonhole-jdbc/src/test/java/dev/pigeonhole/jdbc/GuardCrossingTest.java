@@ -1,17 +1,21 @@
 package dev.pigeonhole.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Channel;
+import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.Inbox;
+import dev.pigeonhole.InboxException;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.TypeBuilder;
+import dev.pigeonhole.admin.Count;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
@@ -19,6 +23,7 @@ import dev.pigeonhole.support.LockWaits;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -253,6 +258,104 @@ class GuardCrossingTest {
         .isSameAs(own);
     inbox.drain();
     assertThat(rig.effects("k-1")).isOne();
+  }
+
+  /** A procedure that the body calls commits, and takes nothing away that was accepted. */
+  @ParameterizedTest
+  @EnumSource(names = {"MARIADB", "H2"})
+  void d125_aDeliveryWhoseTakeoverWasCommittedTooEarlyIsStillThere(DatabaseKind kind) {
+    open(TestDatabases.open(kind));
+    rig.createProcedures();
+    inbox.accept("charges", Message.of("m-1", "k-1"));
+
+    assertThatExceptionOfType(InboxException.class)
+        .isThrownBy(
+            () ->
+                rig.guard.run(
+                    GuardRig.key("k-1"),
+                    tx -> {
+                      try (Statement statement = tx.connection().createStatement()) {
+                        statement.execute("CALL sneaky()");
+                      }
+                      return 1;
+                    }))
+        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.TX_LOST));
+
+    assertThat(rig.count("delivery")).as("its own and its sibling's").isEqualTo(2);
+    inbox.drain();
+    assertThat(rig.effects("k-1")).isOne();
+    assertThat(rig.count("receipt")).isEqualTo(2);
+  }
+
+  /** As a process leaves them that dies after a procedure of its body has committed. */
+  private void leaveReceiptsRunning() {
+    rig.database.execute("UPDATE %s SET outcome = 2".formatted(table("receipt")));
+  }
+
+  private String table(String name) {
+    return GuardRig.table(rig.database, name);
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void d125_aReceiptThatWasLeftRunningIsNoRepeatForTheGuard(TestDatabase database)
+      throws SQLException {
+    open(database);
+    rig.guard.run(GuardRig.key("k-1"), tx -> 1);
+    leaveReceiptsRunning();
+
+    assertThat(inbox.admin().counts())
+        .allSatisfy(each -> assertThat(each.completed()).isEqualTo(Count.of(0)));
+    assertThat(charge("k-1")).isEqualTo(new Guarded.Ran<>(1));
+    assertThat(charge("k-1")).isInstanceOf(Guarded.Repeat.class);
+    assertThat(rig.effects("k-1")).isOne();
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void d125_aReceiptThatWasLeftRunningKeepsNoDeliveryAway(TestDatabase database)
+      throws SQLException {
+    open(database);
+    for (String handler : List.of(GuardRig.HANDLER, "notify")) {
+      rig.guard.run(GuardKey.of(handler, "charge", "k-1"), tx -> 1);
+    }
+    leaveReceiptsRunning();
+
+    inbox.accept("charges", Message.of("m-1", "k-1"));
+    inbox.drain();
+
+    assertThat(rig.effects("k-1")).isOne();
+    assertThat(notified).hasValue("k-1");
+    assertThat(
+            rig.database.count(
+                "SELECT COUNT(*) FROM %s WHERE outcome = 0 AND token = 0"
+                    .formatted(table("receipt"))))
+        .as("both are finished")
+        .isEqualTo(2);
+    assertThat(charge("k-1")).isInstanceOf(Guarded.Repeat.class);
+    assertThat(rig.effects("k-1")).isOne();
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void d125_whatIsPoisonedBesideAReceiptThatWasLeftRunningCanBeDiscarded(TestDatabase database)
+      throws SQLException {
+    open(database);
+    rig.guard.run(GuardRig.key("bad-1"), tx -> 1);
+    leaveReceiptsRunning();
+    inbox.accept("charges", Message.of("m-1", "bad-1"));
+    inbox.drain();
+
+    assertThat(charge("bad-1"))
+        .isInstanceOfSatisfying(
+            Guarded.Repeat.class,
+            repeat -> assertThat(repeat.state()).isEqualTo(DeliveryState.POISONED));
+    inbox.admin().discard("key of charge", "bad-1", GuardRig.HANDLER, "no such card");
+
+    assertThat(charge("bad-1"))
+        .isInstanceOfSatisfying(
+            Guarded.Repeat.class,
+            repeat -> assertThat(repeat.state()).isEqualTo(DeliveryState.DISCARDED));
   }
 
   @ParameterizedTest

@@ -64,6 +64,20 @@ final class GuardRig implements AutoCloseable {
     }
   }
 
+  /**
+   * Creates what bodies can call: {@code sneaky} commits, and {@code victim} fails like a deadlock.
+   * No text tells what a procedure does; MariaDB lets it commit, and H2 a function.
+   */
+  void createProcedures() {
+    boolean h2 = database.kind() == DatabaseKind.H2;
+    String alias = "CREATE ALIAS %1$s FOR '" + TransactionFaultTest.class.getName() + ".%1$s'";
+    database.execute(h2 ? alias.formatted("sneaky") : "CREATE PROCEDURE sneaky() COMMIT");
+    database.execute(
+        h2
+            ? alias.formatted("victim")
+            : "CREATE PROCEDURE victim() SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213");
+  }
+
   /** A connection in a transaction of its own. */
   Connection begin() throws SQLException {
     Connection connection = database.dataSource().getConnection();

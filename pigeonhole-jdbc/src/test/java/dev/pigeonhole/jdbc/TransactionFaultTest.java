@@ -172,6 +172,11 @@ public class TransactionFaultTest {
     connection.commit();
   }
 
+  /** Called by H2, as if a deadlock had ended the transaction. */
+  public static void victim() throws SQLException {
+    throw new SQLException("chosen as the victim", "40001", 40001);
+  }
+
   private static void refusesAsLost(Rig rig, String sql) throws Exception {
     rig.accept(rig.message("m", rig.a));
     Delivery delivery = rig.only(rig.a);

@@ -62,9 +62,10 @@ final class AdminCounts {
   private static final String COUNT_RECEIPTS =
       """
       SELECT 'completed', key_id, count(*)
-      FROM (SELECT key_id FROM {receipt} ORDER BY seq DESC LIMIT ?) r
+      FROM (SELECT key_id FROM {receipt} WHERE %s ORDER BY seq DESC LIMIT ?) r
       GROUP BY key_id
-      """;
+      """
+          .formatted(Receipts.COUNTS);
 
   private static final String OPEN =
       """

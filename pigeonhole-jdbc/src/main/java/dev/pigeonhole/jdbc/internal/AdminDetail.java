@@ -54,10 +54,11 @@ final class AdminDetail {
             FROM {poison} WHERE seq = :seq AND handler IN (:kin)
             UNION ALL
             SELECT CASE WHEN outcome = 1 THEN 'x' ELSE 'r' END, CAST(NULL AS :time), completed_at, failures, crashes, releases, key_id, handler
-            FROM {receipt} WHERE seq = :seq AND handler IN (:kin)) s
+            FROM {receipt} WHERE seq = :seq AND handler IN (:kin) AND %s) s
       JOIN {handler} h ON h.key_id = s.key_id
       ORDER BY CASE WHEN s.handler = ? THEN 0 ELSE 1 END
-      """;
+      """
+          .formatted(Receipts.COUNTS);
 
   // Index: message_identity.
   private static final String MESSAGE = MessageLists.SELECT + " WHERE m.source = ? AND m.id = ?";

@@ -72,8 +72,8 @@ final class DeliveryQuery {
   private static final String DISCARDED =
       ROWS.formatted("'x'", NO_TIME, "d.completed_at", "{receipt}");
 
-  private static final String IS_COMPLETED = "d.outcome <> 1";
-  private static final String IS_DISCARDED = "d.outcome = 1";
+  private static final String IS_COMPLETED = "d.outcome = " + Receipts.COMPLETED;
+  private static final String IS_DISCARDED = "d.outcome = " + Receipts.DISCARDED;
 
   private static final String OF_MESSAGE = " JOIN {message} m ON m.seq = d.seq";
 

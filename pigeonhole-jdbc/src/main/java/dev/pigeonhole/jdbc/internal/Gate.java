@@ -60,8 +60,10 @@ final class Gate {
                          WHERE d.lane = w.lane AND d.handler :same AND d.seq = w.seq)
          AND NOT EXISTS (SELECT 1 FROM {later} l WHERE l.seq = w.seq AND l.handler :same)
          AND NOT EXISTS (SELECT 1 FROM {poison} p WHERE p.seq = w.seq AND p.handler :same)
-         AND NOT EXISTS (SELECT 1 FROM {receipt} r WHERE r.seq = w.seq AND r.handler :same)
-      """;
+         AND NOT EXISTS (SELECT 1 FROM {receipt} r
+                         WHERE r.seq = w.seq AND r.handler :same AND r.%s)
+      """
+          .formatted(Receipts.COUNTS);
 
   private static final String ADD_READY =
       """
@@ -112,7 +114,8 @@ final class Gate {
       """;
 
   // Index: receipt_pk.
-  private static final String FINISHED = "SELECT seq, handler FROM {receipt} WHERE seq :seqs";
+  private static final String FINISHED =
+      "SELECT seq, handler FROM {receipt} WHERE seq :seqs AND " + Receipts.COUNTS;
 
   // Index: unhandled_pk.
   private static final String TAKEN = "DELETE FROM {unhandled} WHERE seq = ?";

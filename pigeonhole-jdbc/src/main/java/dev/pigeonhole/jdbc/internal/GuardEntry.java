@@ -24,11 +24,14 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Known.</b> The message is held against retention and against repeats that would add a
  * delivery, which look at it under a lock of their own; other guards may hold it too. Then whatever
- * stands for (message, handler) is looked at. An open row is taken <em>before</em> the receipt is
+ * stands for (message, handler) is looked at. An open row is held <em>before</em> the receipt is
  * inserted, in the order of a settle: so a transactional handler that is at work on it is waited
  * for, and never waits for us. The insert of the receipt decides between guards. After it, in a new
  * statement, nothing else may stand there: an operator or a settle may have moved a row behind our
  * back, and then all of it begins again.
+ *
+ * <p><b>Left behind.</b> A receipt that is still running and can be seen is one that was committed
+ * before the end of its run, see {@link Receipts}. It is removed, and the run is as any other.
  */
 final class GuardEntry {
 
@@ -42,38 +45,56 @@ final class GuardEntry {
   // Indexes: receipt_pk, poison_pk, later_pk, delivery_pk.
   private static final String STANDING =
       """
-      SELECT 'receipt', outcome, token, completed_at,
+      SELECT 'receipt', handler, outcome, token, completed_at,
              CASE WHEN request_hash <> ? THEN 1 ELSE 0 END
       FROM {receipt} WHERE seq = ? AND handler IN (:kin)
       UNION ALL
-      SELECT 'poison', 0, 0, poisoned_at, 0 FROM {poison} WHERE seq = ? AND handler IN (:kin)
+      SELECT 'poison', handler, 0, 0, poisoned_at, 0
+      FROM {poison} WHERE seq = ? AND handler IN (:kin)
       UNION ALL
-      SELECT CASE WHEN due_at IS NULL AND place = 0 THEN 'blocked' ELSE 'open' END, 0, 0,
+      SELECT CASE WHEN due_at IS NULL AND place = 0 THEN 'blocked' ELSE 'later' END, handler, 0, 0,
              CAST(NULL AS :time), 0
       FROM {later} WHERE seq = ? AND handler IN (:kin)
       UNION ALL
-      SELECT 'open', 0, 0, CAST(NULL AS :time), 0 FROM {delivery}
+      SELECT 'delivery', handler, 0, 0, CAST(NULL AS :time), 0 FROM {delivery}
       WHERE lane = ? AND handler IN (:kin) AND seq = ?
       """;
 
   // Index: receipt_pk.
   private static final String RECEIPT =
       """
-      SELECT 'receipt', outcome, token, completed_at,
+      SELECT 'receipt', handler, outcome, token, completed_at,
              CASE WHEN request_hash <> ? THEN 1 ELSE 0 END
-      FROM {receipt} WHERE seq = ? AND handler IN (:kin)
-      """;
+      FROM {receipt} WHERE seq = ? AND handler IN (:kin) AND %s
+      """
+          .formatted(Receipts.COUNTS);
+
+  // Index: receipt_pk. Whoever is about to do the same is waited for.
+  private static final String CLEAR =
+      "DELETE FROM {receipt} WHERE seq = ? AND handler IN (:kin) AND " + Receipts.IS_RUNNING;
+
+  // Index: delivery_pk.
+  private static final String HOLD_FRESH =
+      """
+      SELECT %s FROM {delivery}
+      WHERE lane = ? AND handler IN (:kin) AND seq = ? FOR UPDATE
+      """
+          .formatted(GuardTaken.COLUMNS);
+
+  // Index: later_pk. What waits for an operator stays.
+  private static final String HOLD_LATE =
+      """
+      SELECT %s FROM {later}
+      WHERE seq = ? AND handler IN (:kin) AND (due_at IS NOT NULL OR place > 0) FOR UPDATE
+      """
+          .formatted(GuardTaken.COLUMNS);
 
   // Index: delivery_pk.
   private static final String TAKE_FRESH =
-      "DELETE FROM {delivery} WHERE lane = ? AND handler IN (:kin) AND seq = ?";
+      "DELETE FROM {delivery} WHERE lane = ? AND handler = ? AND seq = ?";
 
-  // Index: later_pk. What waits for an operator stays.
-  private static final String TAKE_LATE =
-      """
-      DELETE FROM {later}
-      WHERE seq = ? AND handler IN (:kin) AND (due_at IS NOT NULL OR place > 0)
-      """;
+  // Index: later_pk.
+  private static final String TAKE_LATE = "DELETE FROM {later} WHERE seq = ? AND handler = ?";
 
   // Index: unhandled_pk.
   private static final String NOBODYS = "SELECT 1 FROM {unhandled} WHERE seq = ?";
@@ -93,16 +114,32 @@ final class GuardEntry {
    *
    * @param seq the message's number, for whoever may run
    * @param handler the number that the receipt stands under
+   * @param known where the message was found, for whoever may run; null if it is new
+   * @param taken what the run takes over
    * @param verdict null for whoever may run
    */
-  record Entered(long seq, int handler, @Nullable Verdict verdict) {
+  record Entered(
+      long seq,
+      int handler,
+      @Nullable Found known,
+      List<GuardTaken> taken,
+      @Nullable Verdict verdict) {
 
     static Entered told(Verdict verdict) {
-      return new Entered(0, 0, verdict);
+      return new Entered(0, 0, null, List.of(), verdict);
     }
   }
 
-  private record Found(long seq, int lane, byte[] contentHash, Instant receivedAt, int touched) {}
+  /**
+   * Who comes.
+   *
+   * @param token tells our receipt from that of others, after a commit in doubt
+   * @param doubt whether an earlier try of the same may have been committed
+   * @param joined whether the transaction belongs to a caller, and may see an old snapshot
+   */
+  record Comer(long token, boolean doubt, boolean joined) {}
+
+  record Found(long seq, int lane, byte[] contentHash, Instant receivedAt, int touched) {}
 
   /**
    * What stands for (message, handler).
@@ -110,7 +147,24 @@ final class GuardEntry {
    * @param differs whether it is the receipt of another request
    */
   private record Standing(
-      String what, int outcome, long token, @Nullable Instant at, boolean differs) {}
+      String what, int handler, int outcome, long token, @Nullable Instant at, boolean differs) {
+
+    boolean isOpen() {
+      return what.equals("delivery") || what.equals("later");
+    }
+
+    boolean isReceipt() {
+      return what.equals("receipt");
+    }
+
+    boolean isRunning() {
+      return isReceipt() && outcome == Receipts.RUNNING;
+    }
+
+    boolean is(GuardTaken taken) {
+      return what.equals(taken.late() ? "later" : "delivery") && handler == taken.handler();
+    }
+  }
 
   private final Statements statements;
   private final GuardSql sql;
@@ -122,11 +176,7 @@ final class GuardEntry {
     this.families = families;
   }
 
-  /**
-   * @param token tells our receipt from that of others, after a commit in doubt
-   * @param joined whether the transaction belongs to a caller, and may see an old snapshot
-   */
-  Entered enter(Session session, Request request, long token, boolean joined) throws SQLException {
+  Entered enter(Session session, Request request, Comer comer) throws SQLException {
     long end = System.nanoTime() + request.waitAtMost().toNanos();
     NewMessage message = request.message();
     int family = request.handler().family();
@@ -134,22 +184,22 @@ final class GuardEntry {
     // them: two that write under different ones must not be here at the same time.
     String lock = families.kin(family).size() > 1 ? "FOR UPDATE" : sql.share();
     for (int round = 0; round < MOST_VANISHINGS; round++) {
-      Optional<Long> fresh = sql.enterNew(session, left(end), request, token);
+      Optional<Long> fresh = sql.enterNew(session, left(end), request, comer.token());
       if (fresh.isPresent()) {
-        return new Entered(fresh.get(), family, null);
+        return new Entered(fresh.get(), family, null, List.of(), null);
       }
       Optional<Found> found = find(session, left(end), message, lock);
       if (found.isPresent()) {
-        return joined && !seen(session, message, found.get())
+        return comer.joined() && !seen(session, message, found.get())
             ? Entered.told(behindTheSnapshot(session, request, found.get()))
-            : enterKnown(session, request, found.get(), token, end);
+            : enterKnown(session, request, found.get(), comer, end);
       }
       // It was there for the insert and is gone: it was pruned, so it is new again.
     }
     throw again("Message rows keep vanishing");
   }
 
-  private Entered enterKnown(Session session, Request request, Found found, long token, long end)
+  private Entered enterKnown(Session session, Request request, Found found, Comer comer, long end)
       throws SQLException {
     HandlerId handler = request.handler();
     NewMessage message = request.message();
@@ -158,33 +208,67 @@ final class GuardEntry {
       return Entered.told(new Verdict.Differs());
     }
     List<Standing> standing = standing(session, request, found);
-    Optional<Verdict> known = verdict(session, handler, found, standing, token);
+    Optional<Verdict> known = verdict(session, handler, found, standing, comer);
     if (known.isPresent()) {
       return Entered.told(known.get());
     }
-    GuardCounts counts =
-        standing.isEmpty() ? GuardCounts.NONE : take(session, handler, found, left(end));
+    List<GuardTaken> taken =
+        standing.stream().anyMatch(Standing::isOpen)
+            ? hold(session, handler, found, left(end))
+            : List.of();
+    if (standing.stream().anyMatch(Standing::isRunning)) {
+      String clear = families.ofKin(session, CLEAR, handler.family());
+      sql.query(session, left(end), clear, params -> params.add(found.seq()), row -> true);
+    }
+    // Under the number of what is taken over, where those look who know no other.
+    GuardTaken first = taken.isEmpty() ? GuardTaken.none(handler) : taken.get(0);
     boolean ours =
         sql.insertUnlessThere(
             session,
             left(end),
             GuardSql.INSERT_RECEIPT + GuardSql.ROW,
-            GuardSql.receipt(found.seq(), request, counts, token));
+            GuardSql.receipt(found.seq(), request, first, comer.token()));
     List<Standing> after = standing(session, request, found);
     if (!ours) {
-      Optional<Verdict> theirs = verdict(session, handler, found, after, token);
+      Optional<Verdict> theirs = verdict(session, handler, found, after, comer);
       return Entered.told(
           theirs.isPresent() ? theirs.get() : behindTheSnapshot(session, request, found));
     }
-    after.removeIf(each -> each.what().equals("receipt") && each.token() == token);
+    after.removeIf(each -> each.isReceipt() && each.token() == comer.token());
+    after.removeIf(each -> taken.stream().anyMatch(each::is));
     if (!after.isEmpty()) {
       throw again("A delivery was moved meanwhile");
     }
-    // To delete what is not there would lock out others who store what nobody handles.
-    if (session.one(NOBODYS, params -> params.add(found.seq()), row -> true).isPresent()) {
-      session.update(TAKEN, params -> params.add(found.seq()));
+    return new Entered(found.seq(), first.handler(), found, taken, null);
+  }
+
+  /**
+   * Removes in the end what the run has taken over.
+   *
+   * @return whether all of it was still there
+   */
+  boolean take(Session session, Entered entered) throws SQLException {
+    Found known = entered.known();
+    if (known == null) {
+      return true;
     }
-    return new Entered(found.seq(), handler.family(), null);
+    // To delete what is not there would lock out others who store what nobody handles.
+    if (session.one(NOBODYS, params -> params.add(known.seq()), row -> true).isPresent()) {
+      session.update(TAKEN, params -> params.add(known.seq()));
+    }
+    boolean there = true;
+    for (GuardTaken each : entered.taken()) {
+      int removed =
+          each.late()
+              ? sql.update(
+                  session, TAKE_LATE, params -> params.add(known.seq()).add(each.handler()))
+              : sql.update(
+                  session,
+                  TAKE_FRESH,
+                  params -> params.add(known.lane()).add(each.handler()).add(known.seq()));
+      there &= removed == 1;
+    }
+    return there;
   }
 
   private Optional<Found> find(Session session, int wait, NewMessage message, String share)
@@ -264,21 +348,25 @@ final class GuardEntry {
     return new Standing(
         row.getString(1),
         row.getInt(2),
-        row.getLong(3),
-        session.dialect.read(row, 4),
-        row.getInt(5) == 1);
+        row.getInt(3),
+        row.getLong(4),
+        session.dialect.read(row, 5),
+        row.getInt(6) == 1);
   }
 
   /** What a caller is told instead of a run; empty where nothing is in the way of one. */
   private Optional<Verdict> verdict(
-      Session session, HandlerId handler, Found found, List<Standing> standing, long token)
+      Session session, HandlerId handler, Found found, List<Standing> standing, Comer comer)
       throws SQLException {
     for (Standing each : standing) {
       Instant at = each.at() == null ? found.receivedAt() : each.at();
       switch (each.what()) {
         case "receipt" -> {
-          if (each.token() == token) {
-            return Optional.of(new Verdict.Ran()); // its commit was in doubt, and has been done
+          if (each.isRunning()) {
+            continue; // it proves nothing
+          }
+          if (comer.doubt() && each.token() == comer.token()) {
+            return Optional.of(new Verdict.Ran());
           }
           return Optional.of(known(session, handler, found, each, ""));
         }
@@ -301,7 +389,7 @@ final class GuardEntry {
       return new Verdict.Differs();
     }
     DeliveryState state =
-        receipt.outcome() == 1 ? DeliveryState.DISCARDED : DeliveryState.COMPLETED;
+        receipt.outcome() == Receipts.DISCARDED ? DeliveryState.DISCARDED : DeliveryState.COMPLETED;
     Instant at = receipt.at() == null ? found.receivedAt() : receipt.at();
     return new Verdict.Known(
         state, at, answer(session, handler, found.seq(), share).orElse(null));
@@ -319,35 +407,25 @@ final class GuardEntry {
         .findFirst();
   }
 
-  /** Removes the open row, wherever it stands now, and waits for whoever is at work on it. */
-  private GuardCounts take(Session session, HandlerId handler, Found found, int wait)
+  /** Holds the open row, wherever it stands now, and waits for whoever is at work on it. */
+  private List<GuardTaken> hold(Session session, HandlerId handler, Found found, int wait)
       throws SQLException {
-    List<GuardCounts> taken =
+    List<GuardTaken> held =
         new ArrayList<>(
             sql.query(
                 session,
                 wait,
-                deleting(session, TAKE_FRESH, handler),
+                families.ofKin(session, HOLD_FRESH, handler.family()),
                 params -> params.add(found.lane()).add(found.seq()),
-                GuardEntry::counts));
-    taken.addAll(
+                row -> GuardTaken.of(false, row)));
+    held.addAll(
         sql.query(
             session,
             wait,
-            deleting(session, TAKE_LATE, handler),
+            families.ofKin(session, HOLD_LATE, handler.family()),
             params -> params.add(found.seq()),
-            GuardEntry::counts));
-    return taken.isEmpty() ? GuardCounts.NONE : taken.get(0);
-  }
-
-  private String deleting(Session session, String delete, HandlerId handler) {
-    return sql.deleting(
-        families.ofKin(session, delete, handler.family()).stripTrailing(),
-        "failures, crashes, releases");
-  }
-
-  private static GuardCounts counts(ResultSet row) throws SQLException {
-    return new GuardCounts(row.getInt(1), row.getInt(2), row.getInt(3));
+            row -> GuardTaken.of(true, row)));
+    return held;
   }
 
   private static int left(long end) {

@@ -19,11 +19,11 @@ interface GuardSql {
                              content_hash, token, dropped, received_at)
       """;
 
-  // Index: receipt_pk.
+  // Index: receipt_pk. It is running, see Receipts.
   String INSERT_RECEIPT =
       """
       INSERT INTO {receipt} (seq, handler, key_id, failures, crashes, releases, token,
-                             request_hash, completed_at)
+                             request_hash, outcome, completed_at)
       """;
 
   // Arbiter: answer_pk.
@@ -33,7 +33,7 @@ interface GuardSql {
       VALUES (?, ?, ?, ?, %s)
       """;
 
-  String ROW = "VALUES (?, ?, ?, ?, ?, ?, ?, ?, {now})";
+  String ROW = "VALUES (?, ?, ?, ?, ?, ?, ?, ?, " + Receipts.RUNNING + ", {now})";
 
   /** Runs a statement that may answer rows. */
   <T> List<T> query(
@@ -76,11 +76,6 @@ interface GuardSql {
    */
   String share();
 
-  /** Deletes rows and answers these columns of them. */
-  default String deleting(String delete, String columns) {
-    return delete + " RETURNING " + columns;
-  }
-
   static void bind(Params params, NewMessage message, long token) throws SQLException {
     params
         .add(message.source())
@@ -95,15 +90,15 @@ interface GuardSql {
         .add(token);
   }
 
-  static Session.Bind receipt(long seq, Request request, GuardCounts counts, long token) {
+  static Session.Bind receipt(long seq, Request request, GuardTaken taken, long token) {
     return params ->
         params
             .add(seq)
-            .add(request.handler().family())
-            .add(request.handler().keyId())
-            .add(counts.failures())
-            .add(counts.crashes())
-            .add(counts.releases())
+            .add(taken.handler())
+            .add(taken.keyId())
+            .add(taken.failures())
+            .add(taken.crashes())
+            .add(taken.releases())
             .add(token)
             .add(request.asked());
   }

@@ -55,7 +55,8 @@ final class H2GuardSql implements GuardSql {
     if (!fresh) {
       return Optional.empty();
     }
-    session.update(INSERT_RECEIPT + ROW, GuardSql.receipt(seq, request, GuardCounts.NONE, token));
+    GuardTaken nothing = GuardTaken.none(request.handler());
+    session.update(INSERT_RECEIPT + ROW, GuardSql.receipt(seq, request, nothing, token));
     return Optional.of(seq);
   }
 
@@ -78,10 +79,5 @@ final class H2GuardSql implements GuardSql {
   @Override
   public String share() {
     return "FOR UPDATE";
-  }
-
-  @Override
-  public String deleting(String delete, String columns) {
-    return "SELECT %s FROM OLD TABLE (%s)".formatted(columns, delete);
   }
 }

@@ -176,6 +176,24 @@ final class H2Statements implements Statements {
     return "IN (" + Lists.numbers(numbers.distinct().toList()) + ")";
   }
 
+  @Override
+  public void receipts(Session session, List<Delivery> completed) throws SQLException {
+    for (Delivery each : completed) {
+      if (!receipt(session, each)
+          && session.update(
+                  Receipts.FORGET_RUNNING,
+                  params -> params.add(each.seq()).add(each.cell().handler()))
+              == 1) {
+        receipt(session, each);
+      }
+    }
+  }
+
+  private boolean receipt(Session session, Delivery completed) throws SQLException {
+    return dialect.insertUnlessThere(
+        session, Receipts.INSERT + Receipts.ROW, params -> Receipts.bind(params, completed));
+  }
+
   /** H2 forgets savepoints silently, but it numbers transactions: DDL begins another one. */
   @Override
   public Canary canary(Session session) throws SQLException {
@@ -222,10 +240,10 @@ final class H2Statements implements Statements {
     // Names first: what is resolved is kept, and this text is another one each time.
     String where = " WHERE seq = %d AND handler IN (%s)".formatted(seq, Lists.numbers(kin));
     String elsewhere =
-        Stream.of("{delivery}", "{later}", "{poison}", "{receipt}")
+        Stream.of("{delivery}", "{later}", "{poison}", "{receipt}") // the receipt last
             .filter(each -> !each.equals(table))
             .map(each -> "SELECT seq FROM " + session.sql(each) + where)
-            .collect(Collectors.joining(" UNION ALL "));
+            .collect(Collectors.joining(" UNION ALL ", "", " AND " + Receipts.COUNTS));
     return !session.query(elsewhere, params -> {}, row -> row.getLong(1)).isEmpty();
   }
 }

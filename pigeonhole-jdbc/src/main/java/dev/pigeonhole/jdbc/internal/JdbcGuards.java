@@ -2,6 +2,7 @@ package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.jdbc.internal.GuardEntry.Comer;
 import dev.pigeonhole.jdbc.internal.GuardEntry.Entered;
 import dev.pigeonhole.jdbc.internal.Session.LockWait;
 import dev.pigeonhole.store.CrashPoints;
@@ -28,11 +29,14 @@ final class JdbcGuards implements Guards {
   // Index: receipt_pk.
   private static final String COMPLETE =
       """
-      UPDATE {receipt} SET completed_at = {now} WHERE seq = ? AND handler = ? AND token = ?""";
+      UPDATE {receipt} SET outcome = %d, completed_at = {now}
+      WHERE seq = ? AND handler = ? AND token = ?"""
+          .formatted(Receipts.COMPLETED);
 
   // Index: receipt_pk. Of a run that was committed before its end.
   private static final String TAKE_BACK =
-      "DELETE FROM {receipt} WHERE seq = ? AND handler = ? AND token = ?";
+      "DELETE FROM {receipt} WHERE seq = ? AND handler = ? AND token = ? AND "
+          + Receipts.IS_RUNNING;
 
   /** The database has undone a run: nothing of it is left, and it may be run again. */
   private static final class Undone extends Exception {
@@ -76,7 +80,7 @@ final class JdbcGuards implements Guards {
       StoreException failed;
       Throwable thrown = null;
       try {
-        return once(request, token, work);
+        return once(request, new Comer(token, doubt, false), work);
       } catch (Undone e) {
         failed = e.error;
         thrown = e.thrown;
@@ -111,11 +115,11 @@ final class JdbcGuards implements Guards {
             && jdbc.dialect.fault(cause) == Fault.LOST);
   }
 
-  private Verdict once(Request request, long token, Work work) throws WorkFailedException, Undone {
+  private Verdict once(Request request, Comer comer, Work work) throws WorkFailedException, Undone {
     try (Jdbc.Borrowed borrowed = jdbc.begin()) {
       // The transaction is shared with the work, so its settings must stay as they are.
       Session session = borrowed.sharedSession(LockWait.NORMAL);
-      Entered entered = enter(session, request, token, false);
+      Entered entered = enter(session, request, comer);
       if (entered.verdict() != null) {
         return entered.verdict();
       }
@@ -131,12 +135,12 @@ final class JdbcGuards implements Guards {
         }
       } catch (WorkFailedException e) {
         if (hasEnded(canary)) {
-          takeBack(borrowed, session, entered, token);
+          takeBack(borrowed, session, entered, comer.token());
         }
         throw e;
       }
       CrashPoints.reach("guard.work-done");
-      complete(session, entered, token, done);
+      complete(session, entered, comer.token(), done);
       CrashPoints.reach("guard.before-commit");
       commit(borrowed, session);
       CrashPoints.reach("guard.after-commit");
@@ -183,10 +187,9 @@ final class JdbcGuards implements Guards {
         done.failure() == null ? JdbcTransactions.lost() : done.failure());
   }
 
-  private Entered enter(Session session, Request request, long token, boolean joined)
-      throws SQLException {
+  private Entered enter(Session session, Request request, Comer comer) throws SQLException {
     try {
-      return entry.enter(session, request, token, joined);
+      return entry.enter(session, request, comer);
     } catch (SQLException e) {
       if (jdbc.dialect.fault(e) == Fault.LOCK_TIMEOUT) {
         return Entered.told(new Verdict.Busy());
@@ -221,7 +224,7 @@ final class JdbcGuards implements Guards {
     boolean open = true;
     try {
       long token = newToken();
-      Entered entered = enter(session, request, token, true);
+      Entered entered = enter(session, request, new Comer(token, false, true));
       if (entered.verdict() != null) {
         open = false;
         undo(connection, before, null);
@@ -342,8 +345,8 @@ final class JdbcGuards implements Guards {
   }
 
   /**
-   * A receipt that somebody has committed before the end of its run: every copy would be a repeat
-   * of what was not done.
+   * A receipt that somebody has committed before the end of its run. Where it cannot be taken back,
+   * it is left running, and whoever comes next does not count it.
    */
   private void takeBack(Jdbc.Borrowed borrowed, Session session, Entered entered, long token) {
     try {
@@ -365,6 +368,9 @@ final class JdbcGuards implements Guards {
       undoEffects(session.connection, done.failure(), done.clean());
     }
     if (sql.update(session, COMPLETE, params -> bind(params, entered, token)) != 1) {
+      throw lost(done);
+    }
+    if (!entry.take(session, entered)) {
       throw lost(done);
     }
     if (done.answer() != null) {

@@ -62,7 +62,8 @@ final class MariaDbGuardSql implements GuardSql {
       throw e;
     }
     long seq = fresh.get(0);
-    session.update(INSERT_RECEIPT + ROW, GuardSql.receipt(seq, request, GuardCounts.NONE, token));
+    GuardTaken nothing = GuardTaken.none(request.handler());
+    session.update(INSERT_RECEIPT + ROW, GuardSql.receipt(seq, request, nothing, token));
     return Optional.of(seq);
   }
 

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * MariaDB has no arrays: rows stand in the text as lists of values, and rows to be removed as
@@ -62,6 +63,18 @@ final class MariaDbStatements implements Statements {
       WHERE source = ? AND id = ?
       FOR UPDATE
       """;
+
+  // Assigned one after the other, so the outcome comes last. Index: receipt_pk.
+  private static final String OVER_RUNNING =
+      Stream.of("key_id", "failures", "crashes", "releases", "completed_at")
+          .map(("%1$s = IF(" + Receipts.IS_RUNNING + ", VALUES(%1$s), %1$s)")::formatted)
+          .collect(
+              Collectors.joining(
+                  ", ",
+                  " ON DUPLICATE KEY UPDATE ",
+                  (", token = IF(%1$s, 0, token), request_hash = IF(%1$s, NULL, request_hash),"
+                          + " outcome = IF(%1$s, %2$d, outcome)")
+                      .formatted(Receipts.IS_RUNNING, Receipts.COMPLETED)));
 
   @Override
   public boolean insertsInOneStatement() {
@@ -176,6 +189,11 @@ final class MariaDbStatements implements Statements {
       }
     }
     return named.hits();
+  }
+
+  @Override
+  public void receipts(Session session, List<Delivery> completed) throws SQLException {
+    session.insert(Receipts.INSERT, Receipts.ROW, OVER_RUNNING, completed, Receipts::bind);
   }
 
   @Override

@@ -225,6 +225,7 @@ final class PoisonChanges {
 
   private static void receipt(Session session, Poisoned head, boolean discarded)
       throws SQLException {
+    session.update(Receipts.FORGET_RUNNING, params -> params.add(head.seq()).add(head.handler()));
     session.update(
         RECEIPT,
         params ->
@@ -235,7 +236,7 @@ final class PoisonChanges {
                 .add(head.failures())
                 .add(head.crashes())
                 .add(head.releases())
-                .add(discarded ? 1 : 0));
+                .add(discarded ? Receipts.DISCARDED : Receipts.COMPLETED));
   }
 
   /** The message with this number, as the audit names it. */

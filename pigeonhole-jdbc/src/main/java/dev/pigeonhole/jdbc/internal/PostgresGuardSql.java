@@ -46,9 +46,10 @@ final class PostgresGuardSql implements GuardSql {
             """
           + INSERT_RECEIPT
           + """
-            SELECT fresh.seq, ?, ?, 0, 0, 0, ?, ?, {now} FROM fresh
+            SELECT fresh.seq, ?, ?, 0, 0, 0, ?, ?, %d, {now} FROM fresh
             RETURNING seq
-            """;
+            """
+                .formatted(Receipts.RUNNING);
 
   @Override
   public <T> List<T> query(

@@ -141,6 +141,16 @@ final class PostgresStatements implements Statements {
             + unhandled);
   }
 
+  // Of a receipt that counts nothing changes, see Receipts.
+  private static final String OVER_RUNNING =
+      """
+      ON CONFLICT (seq, handler) DO UPDATE
+        SET key_id = EXCLUDED.key_id, completed_at = EXCLUDED.completed_at,
+            failures = EXCLUDED.failures, crashes = EXCLUDED.crashes,
+            releases = EXCLUDED.releases, token = 0, request_hash = NULL, outcome = %d
+        WHERE r.%s"""
+          .formatted(Receipts.COMPLETED, Receipts.IS_RUNNING);
+
   // Index: message_identity. In order of seq, so that two repeats never lock crosswise.
   private static final String LOCK_MESSAGES =
       """
@@ -162,12 +172,13 @@ final class PostgresStatements implements Statements {
         WHERE d.lane = i.lane AND d.handler = i.handler AND d.seq = i.seq AND d.version = i.version
         RETURNING d.seq, d.handler, d.key_id, d.failures, i.crashes, d.releases
       ), done AS (
-        INSERT INTO {receipt} (seq, handler, key_id, completed_at, failures, crashes, releases)
+        INSERT INTO {receipt} AS r (seq, handler, key_id, completed_at, failures, crashes, releases)
         SELECT seq, handler, key_id, {now}, failures, crashes, releases FROM gone
-        ON CONFLICT (seq, handler) DO NOTHING
+        %s
       )
       SELECT handler, seq FROM gone
-      """;
+      """
+          .formatted(OVER_RUNNING);
 
   // Index: later_pk.
   private static final String COMPLETE_LATE =
@@ -179,12 +190,13 @@ final class PostgresStatements implements Statements {
         WHERE d.seq = i.seq AND d.handler = i.handler AND d.lane = i.lane AND d.version = i.version
         RETURNING d.seq, d.handler, d.key_id, d.failures, i.crashes, d.releases
       ), done AS (
-        INSERT INTO {receipt} (seq, handler, key_id, completed_at, failures, crashes, releases)
+        INSERT INTO {receipt} AS r (seq, handler, key_id, completed_at, failures, crashes, releases)
         SELECT seq, handler, key_id, {now}, failures, crashes, releases FROM gone
-        ON CONFLICT (seq, handler) DO NOTHING
+        %s
       )
       SELECT handler, seq FROM gone
-      """;
+      """
+          .formatted(OVER_RUNNING);
 
   // Index: delivery_pk or later_pk.
   private static final String TAKE =
@@ -475,6 +487,12 @@ final class PostgresStatements implements Statements {
       }
     }
     return named.hits();
+  }
+
+  @Override
+  public void receipts(Session session, List<Delivery> completed) throws SQLException {
+    String insert = Receipts.INSERT.replace("{receipt}", "{receipt} AS r");
+    session.insert(insert, Receipts.ROW, " " + OVER_RUNNING, completed, Receipts::bind);
   }
 
   @Override

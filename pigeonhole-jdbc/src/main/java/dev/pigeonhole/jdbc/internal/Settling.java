@@ -98,7 +98,7 @@ final class Settling {
         }
       }
     }
-    receipts(session, completed);
+    statements.receipts(session, completed);
     release(session, released);
     wait(session, waiting);
     poison(session, poisoned, false);
@@ -176,24 +176,6 @@ final class Settling {
 
   private static boolean behind(Map<KeyGates.Key, Long> numbers, Delivery row) {
     return numbers.getOrDefault(KeyGates.key(row), Long.MAX_VALUE) < row.seq();
-  }
-
-  static void receipts(Session session, List<Delivery> completed) throws SQLException {
-    session.insertIfAbsent(
-        """
-        INSERT INTO {receipt} (seq, handler, key_id, failures, crashes, releases, completed_at)
-        VALUES\s""",
-        "seq, handler",
-        "(?, ?, ?, ?, ?, ?, {now})",
-        completed,
-        (params, each) ->
-            params
-                .add(each.seq())
-                .add(each.cell().handler())
-                .add(each.keyId())
-                .add(each.failures())
-                .add(each.crashes())
-                .add(each.releases()));
   }
 
   private static void release(Session session, List<Delivery> released) throws SQLException {

@@ -151,9 +151,12 @@ interface Statements {
   /** Removes open rows at their versions and leaves receipts; answers which were there. */
   default Set<Delivery> complete(Session session, List<Delivery> deliveries) throws SQLException {
     Set<Delivery> taken = take(session, deliveries);
-    Settling.receipts(session, List.copyOf(taken));
+    receipts(session, List.copyOf(taken));
     return taken;
   }
+
+  /** Inserts receipts of what is completed; one that is there and counts is left alone. */
+  void receipts(Session session, List<Delivery> completed) throws SQLException;
 
   /** Removes open rows at their versions; answers which were there. */
   Set<Delivery> take(Session session, List<Delivery> deliveries) throws SQLException;
