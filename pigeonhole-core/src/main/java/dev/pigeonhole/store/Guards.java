@@ -65,9 +65,11 @@ public interface Guards {
     /**
      * What it returns is kept for repeats; what it throws rolls everything back.
      *
+     * @param handler that of the request; where a delivery is taken over, by the name that this was
+     *     stored under. The idempotency key is made of it: whoever has seen it must see it again
      * @throws KeepFailureException if its failure is to be kept for repeats
      */
-    @Nullable Answer run(Connection connection) throws Exception;
+    @Nullable Answer run(Connection connection, HandlerId handler) throws Exception;
 
     /** Whether it may throw {@link KeepFailureException}; if not, a step can be saved. */
     default boolean mayKeepFailure() {

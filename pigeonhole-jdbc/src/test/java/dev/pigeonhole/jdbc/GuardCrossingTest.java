@@ -9,6 +9,7 @@ import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.Guarded;
+import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.Message;
@@ -240,6 +241,48 @@ class GuardCrossingTest {
 
     assertThat(charge("k-1")).isInstanceOf(Guarded.Ran.class);
     assertThat(rig.count("later")).as("its sibling's alone").isOne();
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void whoeverTakesADeliveryOverUnderANewNameKeepsItsIdempotencyKey(TestDatabase database) {
+    open(database);
+    HandlerKey renamed = HandlerKey.of("charge-v2").formerly(GuardRig.HANDLER);
+    List<String> seen = new ArrayList<>();
+    Inbox inline =
+        Inbox.on(rig.store)
+            .channel(
+                Channel.named("charges")
+                    .inline()
+                    .on(String.class)
+                    .named("charge")
+                    .keyedBy(key -> key)
+                    .handleMessage(renamed, received -> seen.add(received.idempotencyKey()))
+                    .build())
+            .build();
+    for (String id : List.of("k-1", "k-2")) {
+      try {
+        rig.guard.run(
+            GuardRig.key(id),
+            tx -> {
+              seen.add(tx.idempotencyKey());
+              throw new IllegalStateException("not now");
+            });
+      } catch (IllegalStateException e) {
+        assertThat(e).hasMessage("not now");
+      }
+      inbox.accept("charges", Message.of("m-" + id, id));
+    }
+
+    rig.guard.run(
+        GuardKey.of("charge-v2", "charge", "k-1").formerly(GuardRig.HANDLER),
+        tx -> seen.add(tx.idempotencyKey()));
+    inline.accept("charges", Message.of("m-k-2", "k-2"));
+
+    assertThat(seen).hasSize(4);
+    assertThat(seen.get(2)).as("under a guard").isEqualTo(seen.get(0));
+    assertThat(seen.get(3)).as("inline").isEqualTo(seen.get(1));
+    assertThat(rig.count("delivery")).as("of the sibling").isEqualTo(2);
   }
 
   @ParameterizedTest

@@ -224,7 +224,8 @@ class PlanTest {
    */
   private static Verdict guarded(Rig rig, Guards.Request request, DataSource callers) {
     Guards guards = rig.store.guards().orElseThrow();
-    Guards.Work work = connection -> new Guards.Answer(new byte[] {1}, "x", Duration.ofDays(1));
+    Guards.Work work =
+        (connection, handler) -> new Guards.Answer(new byte[] {1}, "x", Duration.ofDays(1));
     try {
       if (callers == null) {
         return guards.run(request, work);

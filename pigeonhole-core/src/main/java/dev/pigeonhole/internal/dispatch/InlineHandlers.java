@@ -15,6 +15,7 @@ import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Guards;
 import dev.pigeonhole.store.Guards.Verdict;
+import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.StoredMessage;
@@ -89,7 +90,8 @@ public final class InlineHandlers {
       NewMessage message = call.message();
       MessageRef ref = new MessageRef(message.source(), message.id());
       Guards.Request request = new Guards.Request(message, handler.id(), null, PATIENCE);
-      Guards.Work work = connection -> call(handler, message, connection, joined == null);
+      Guards.Work work =
+          (connection, as) -> call(handler, as, message, connection, joined == null);
       long began = System.nanoTime();
       try {
         Verdict verdict =
@@ -150,14 +152,13 @@ public final class InlineHandlers {
   }
 
   private Guards.@Nullable Answer call(
-      BoundHandler handler, NewMessage message, Connection connection, boolean own)
+      BoundHandler handler, HandlerId as, NewMessage message, Connection connection, boolean own)
       throws Exception {
     Duration given = handler.spec().timeout();
     Duration within = given == null ? TIME_LIMIT : given;
     StoredMessage received = message.stored(0, clock.instant());
     Delivery delivery =
-        Delivery.fresh(
-            new Cell(message.lane(), handler.id().family()), 0, handler.id().keyId(), null);
+        Delivery.fresh(new Cell(message.lane(), as.family()), 0, as.keyId(), null);
     Attempt attempt =
         new Attempt(
             new Work(delivery, received, null, 0, 0),

@@ -237,13 +237,13 @@ public final class DefaultGuard implements Guard {
     }
 
     @Override
-    public Guards.@Nullable Answer run(Connection connection) throws Exception {
+    public Guards.@Nullable Answer run(Connection connection, HandlerId handler) throws Exception {
       String what = key.handler().key();
       failure = null;
       try (TransactionWatch watch =
           new TransactionWatch(what, settings.timeLimit(), own ? connection : null)) {
         try {
-          value = body.run(new Transaction(connection, ref, what, own ? watch : null));
+          value = body.run(new Transaction(connection, ref, handler.key(), own ? watch : null));
         } catch (Exception e) {
           watch.returned();
           watch.refuseIfStruck(e);

@@ -96,6 +96,9 @@ final class GuardEntry {
   // Index: later_pk.
   private static final String TAKE_LATE = "DELETE FROM {later} WHERE seq = ? AND handler = ?";
 
+  // Index: handler_pk.
+  private static final String NAME = "SELECT handler_key FROM {handler} WHERE key_id = ?";
+
   // Index: unhandled_pk.
   private static final String NOBODYS = "SELECT 1 FROM {unhandled} WHERE seq = ?";
   private static final String TAKEN = "DELETE FROM {unhandled} WHERE seq = ?";
@@ -113,20 +116,22 @@ final class GuardEntry {
    * How it begins.
    *
    * @param seq the message's number, for whoever may run
-   * @param handler the number that the receipt stands under
+   * @param handler by the number and the name that the receipt stands under
    * @param known where the message was found, for whoever may run; null if it is new
    * @param taken what the run takes over
    * @param verdict null for whoever may run
    */
   record Entered(
       long seq,
-      int handler,
+      HandlerId handler,
       @Nullable Found known,
       List<GuardTaken> taken,
       @Nullable Verdict verdict) {
 
+    private static final HandlerId NOBODY = new HandlerId("", 0, 0);
+
     static Entered told(Verdict verdict) {
-      return new Entered(0, 0, null, List.of(), verdict);
+      return new Entered(0, NOBODY, null, List.of(), verdict);
     }
   }
 
@@ -186,7 +191,7 @@ final class GuardEntry {
     for (int round = 0; round < MOST_VANISHINGS; round++) {
       Optional<Long> fresh = sql.enterNew(session, left(end), request, comer.token());
       if (fresh.isPresent()) {
-        return new Entered(fresh.get(), family, null, List.of(), null);
+        return new Entered(fresh.get(), request.handler(), null, List.of(), null);
       }
       Optional<Found> found = find(session, left(end), message, lock);
       if (found.isPresent()) {
@@ -239,7 +244,20 @@ final class GuardEntry {
     if (!after.isEmpty()) {
       throw again("A delivery was moved meanwhile");
     }
-    return new Entered(found.seq(), first.handler(), found, taken, null);
+    return new Entered(found.seq(), named(session, handler, first), found, taken, null);
+  }
+
+  /** A delivery may have been stored, and tried, under a former name. */
+  private static HandlerId named(Session session, HandlerId handler, GuardTaken taken)
+      throws SQLException {
+    String key = handler.key();
+    if (taken.keyId() != handler.keyId()) {
+      key =
+          session
+              .one(NAME, params -> params.add(taken.keyId()), row -> row.getString(1))
+              .orElse(key);
+    }
+    return new HandlerId(key, taken.keyId(), taken.handler());
   }
 
   /**

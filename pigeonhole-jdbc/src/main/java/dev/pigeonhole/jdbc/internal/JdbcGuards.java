@@ -7,6 +7,7 @@ import dev.pigeonhole.jdbc.internal.GuardEntry.Entered;
 import dev.pigeonhole.jdbc.internal.Session.LockWait;
 import dev.pigeonhole.store.CrashPoints;
 import dev.pigeonhole.store.Guards;
+import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.StoreException.Kind;
 import java.sql.Connection;
@@ -129,7 +130,7 @@ final class JdbcGuards implements Guards {
       Statements.Canary canary = statements.canary(session);
       Done done;
       try {
-        done = unlimited(borrowed, work, clean);
+        done = unlimited(borrowed, entered.handler(), work, clean);
         if (!canary.alive()) {
           throw lost(done);
         }
@@ -172,11 +173,12 @@ final class JdbcGuards implements Guards {
   /**
    * Work that is not ours takes its time; the rollback of a run that failed is ours to wait for.
    */
-  private Done unlimited(Jdbc.Borrowed borrowed, Work work, @Nullable Savepoint clean)
+  private Done unlimited(
+      Jdbc.Borrowed borrowed, HandlerId handler, Work work, @Nullable Savepoint clean)
       throws SQLException, WorkFailedException, Undone {
     borrowed.liftNetworkLimit();
     try {
-      return work(borrowed.connection, work, clean);
+      return work(borrowed.connection, handler, work, clean);
     } finally {
       borrowed.limitNetwork();
     }
@@ -234,7 +236,7 @@ final class JdbcGuards implements Guards {
       Statements.Canary canary = statements.canary(session);
       Done done;
       try {
-        done = work(connection, work, clean);
+        done = work(connection, entered.handler(), work, clean);
       } catch (WorkFailedException e) {
         open = false;
         undo(connection, before, e.getCause());
@@ -298,13 +300,14 @@ final class JdbcGuards implements Guards {
   }
 
   /** Runs the work. A swallowed error is not a success, and no failure after one can be kept. */
-  private Done work(Connection connection, Work work, @Nullable Savepoint clean)
+  private Done work(
+      Connection connection, HandlerId handler, Work work, @Nullable Savepoint clean)
       throws WorkFailedException, Undone {
     UnitConnection unit = new UnitConnection(connection, jdbc.dialect);
     Answer answer = null;
     Throwable thrown = null;
     try {
-      answer = work.run(unit.connection());
+      answer = work.run(unit.connection(), handler);
     } catch (VirtualMachineError e) {
       throw e;
     } catch (KeepFailureException e) {
@@ -359,7 +362,7 @@ final class JdbcGuards implements Guards {
   }
 
   private static void bind(Params params, Entered entered, long token) throws SQLException {
-    params.add(entered.seq()).add(entered.handler()).add(token);
+    params.add(entered.seq()).add(entered.handler().family()).add(token);
   }
 
   private void complete(Session session, Entered entered, long token, Done done)
@@ -374,7 +377,7 @@ final class JdbcGuards implements Guards {
       throw lost(done);
     }
     if (done.answer() != null) {
-      keep(session, entered.seq(), entered.handler(), done.answer());
+      keep(session, entered.seq(), entered.handler().family(), done.answer());
     }
   }
 
