@@ -393,7 +393,8 @@ class GuardCrossingTest {
         .isInstanceOfSatisfying(
             Guarded.Repeat.class,
             repeat -> assertThat(repeat.state()).isEqualTo(DeliveryState.POISONED));
-    inbox.admin().discard("key of charge", "bad-1", GuardRig.HANDLER, "no such card");
+    assertThat(inbox.admin().discard("key of charge", "bad-1", GuardRig.HANDLER, "no such card"))
+        .isTrue();
 
     assertThat(charge("bad-1"))
         .isInstanceOfSatisfying(

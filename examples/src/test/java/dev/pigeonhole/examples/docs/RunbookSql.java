@@ -77,9 +77,10 @@ final class RunbookSql {
               """),
           new Question(
               "One message through its life",
-              "A line for each handler, wherever its delivery stands.",
+              "A line for each handler, wherever its delivery stands. What was cut off counts for nobody:"
+                  + " a procedure has committed it before the end of a guarded run.",
               """
-              SELECT {h.handler_key}, CASE WHEN r.outcome = 1 THEN 'discarded' ELSE 'completed' END AS state,
+              SELECT {h.handler_key}, CASE r.outcome WHEN 1 THEN 'discarded' WHEN 2 THEN 'cut off' ELSE 'completed' END AS state,
                      r.completed_at AS since, r.failures
               FROM {message m}
               JOIN {receipt r} ON r.seq = m.seq
