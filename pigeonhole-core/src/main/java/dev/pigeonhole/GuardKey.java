@@ -91,7 +91,8 @@ public final class GuardKey {
 
   /**
    * What was asked for. The same key with another request to this handler is a {@link
-   * Guarded.Conflict}; without it the key alone decides. Bytes, text, or whatever the codec can write; only its hash is kept.
+   * Guarded.Conflict}; without it the key alone decides. Bytes, text, or whatever the codec can
+   * write; only its hash is kept.
    */
   public GuardKey request(@Nullable Object request) {
     return new GuardKey(handler, type, payloadType, source, id, request, message);

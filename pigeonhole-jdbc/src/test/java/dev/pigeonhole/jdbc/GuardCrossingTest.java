@@ -204,8 +204,7 @@ class GuardCrossingTest {
     }
 
     String deliveries = GuardRig.table(database, "delivery");
-    assertThat(
-            database.count("SELECT COUNT(*) FROM " + deliveries + " WHERE key_hash IS NOT NULL"))
+    assertThat(database.count("SELECT COUNT(*) FROM " + deliveries + " WHERE key_hash IS NOT NULL"))
         .isEqualTo(4);
     assertThat(database.count("SELECT COUNT(DISTINCT lane) FROM " + deliveries)).isOne();
     assertThat(database.count("SELECT COUNT(DISTINCT key_hash) FROM " + deliveries)).isOne();

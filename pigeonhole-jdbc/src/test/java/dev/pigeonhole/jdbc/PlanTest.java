@@ -210,9 +210,11 @@ class PlanTest {
       rig.store.acceptor().accept(List.of(fresh, late));
       for (NewMessage each : List.of(rig.message(name + "/now/" + i), fresh, late)) {
         for (boolean again : new boolean[] {false, true}) {
-          assertThat(guarded(rig, new Guards.Request(each, rig.a, null, Duration.ofSeconds(5)), null))
+          assertThat(
+                  guarded(rig, new Guards.Request(each, rig.a, null, Duration.ofSeconds(5)), null))
               .isInstanceOf(again ? Verdict.Known.class : Verdict.Ran.class);
-          assertThat(guarded(rig, new Guards.Request(each, rig.b, null, Duration.ofSeconds(5)), one))
+          assertThat(
+                  guarded(rig, new Guards.Request(each, rig.b, null, Duration.ofSeconds(5)), one))
               .isInstanceOf(again ? Verdict.Known.class : Verdict.Ran.class);
         }
       }

@@ -90,8 +90,7 @@ public final class InlineHandlers {
       NewMessage message = call.message();
       MessageRef ref = new MessageRef(message.source(), message.id());
       Guards.Request request = new Guards.Request(message, handler.id(), null, PATIENCE);
-      Guards.Work work =
-          (connection, as) -> call(handler, as, message, connection, joined == null);
+      Guards.Work work = (connection, as) -> call(handler, as, message, connection, joined == null);
       long began = System.nanoTime();
       try {
         Verdict verdict =
@@ -157,8 +156,7 @@ public final class InlineHandlers {
     Duration given = handler.spec().timeout();
     Duration within = given == null ? TIME_LIMIT : given;
     StoredMessage received = message.stored(0, clock.instant());
-    Delivery delivery =
-        Delivery.fresh(new Cell(message.lane(), as.family()), 0, as.keyId(), null);
+    Delivery delivery = Delivery.fresh(new Cell(message.lane(), as.family()), 0, as.keyId(), null);
     Attempt attempt =
         new Attempt(
             new Work(delivery, received, null, 0, 0),

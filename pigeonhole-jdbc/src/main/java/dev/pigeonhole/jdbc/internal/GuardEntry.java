@@ -357,8 +357,7 @@ final class GuardEntry {
     return statements.guarded(
         session,
         text,
-        params ->
-            params.add(request.asked()).add(seq).add(seq).add(seq).add(found.lane()).add(seq),
+        params -> params.add(request.asked()).add(seq).add(seq).add(seq).add(found.lane()).add(seq),
         row -> standing(session, row));
   }
 
@@ -409,8 +408,7 @@ final class GuardEntry {
     DeliveryState state =
         receipt.outcome() == Receipts.DISCARDED ? DeliveryState.DISCARDED : DeliveryState.COMPLETED;
     Instant at = receipt.at() == null ? found.receivedAt() : receipt.at();
-    return new Verdict.Known(
-        state, at, answer(session, handler, found.seq(), share).orElse(null));
+    return new Verdict.Known(state, at, answer(session, handler, found.seq(), share).orElse(null));
   }
 
   private Optional<Answer> answer(Session session, HandlerId handler, long seq, String share)

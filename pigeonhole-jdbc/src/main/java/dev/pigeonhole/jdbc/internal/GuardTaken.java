@@ -12,8 +12,7 @@ import java.sql.SQLException;
  * @param handler the number that it stands under
  * @param keyId the name that it was stored under
  */
-record GuardTaken(
-    boolean late, int handler, int keyId, int failures, int crashes, int releases) {
+record GuardTaken(boolean late, int handler, int keyId, int failures, int crashes, int releases) {
 
   /** What {@link #of} reads. */
   static final String COLUMNS = "handler, key_id, failures, crashes, releases";

@@ -300,8 +300,7 @@ final class JdbcGuards implements Guards {
   }
 
   /** Runs the work. A swallowed error is not a success, and no failure after one can be kept. */
-  private Done work(
-      Connection connection, HandlerId handler, Work work, @Nullable Savepoint clean)
+  private Done work(Connection connection, HandlerId handler, Work work, @Nullable Savepoint clean)
       throws WorkFailedException, Undone {
     UnitConnection unit = new UnitConnection(connection, jdbc.dialect);
     Answer answer = null;

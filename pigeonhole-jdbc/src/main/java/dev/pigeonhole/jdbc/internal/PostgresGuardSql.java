@@ -49,7 +49,7 @@ final class PostgresGuardSql implements GuardSql {
             SELECT fresh.seq, ?, ?, 0, 0, 0, ?, ?, %d, {now} FROM fresh
             RETURNING seq
             """
-                .formatted(Receipts.RUNNING);
+              .formatted(Receipts.RUNNING);
 
   @Override
   public <T> List<T> query(

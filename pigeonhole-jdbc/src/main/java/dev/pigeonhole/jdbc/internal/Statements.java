@@ -30,7 +30,8 @@ interface Statements {
    *
    * @param token who stored it, see {@link Gate}
    * @param stale whether its counter of repeats was last written more than a second ago
-   * @param dropped whether it has no content: only guards have seen it, or the content was forgotten
+   * @param dropped whether it has no content: only guards have seen it, or the content was
+   *     forgotten
    */
   record Known(
       long seq,
