@@ -89,15 +89,21 @@ public final class GuardBuilder {
   }
 
   /**
-   * How long receipts of guards are kept: a repeat that comes later is run again. They are looked
-   * through after every twentieth of it, an hour at most, by one node at a time. Default 7 days.
+   * How long receipts of this guard are kept, at least: a repeat that comes later is run again. The
+   * time is written into each receipt, and neither an inbox nor another guard on the same tables
+   * forgets it earlier; a time that is changed holds for what runs from then on. Receipts are
+   * looked through after every twentieth of it, an hour at most, by one node at a time. Default 7
+   * days.
    */
   public GuardBuilder keepReceipts(Duration time) {
     draft.keepReceipts = time;
     return this;
   }
 
-  /** Forgets nothing, and neither does the retention of an inbox on the same tables. */
+  /**
+   * Forgets nothing but answers, after {@link #keepAnswers}; and neither does an inbox or another
+   * guard on the same tables.
+   */
   public GuardBuilder keepReceiptsForEver() {
     draft.keepReceipts = null;
     return this;

@@ -4,6 +4,7 @@ import dev.pigeonhole.admin.DeliveryState;
 import java.sql.Connection;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  */
 public interface Guards {
 
+  /** As the time of a receipt: no retention ever takes it. */
+  Duration FOR_EVER = ChronoUnit.FOREVER.getDuration();
+
   /**
    * Whom to run for.
    *
@@ -33,9 +37,15 @@ public interface Guards {
    *     with that of a known one; null where nothing is compared. It says nothing of the message,
    *     which others may know with content of their own
    * @param waitAtMost how long to wait for others
+   * @param keepReceipt how long the receipt is kept at least, whoever prunes; null for one that is
+   *     the inbox's to keep
    */
   record Request(
-      NewMessage message, HandlerId handler, byte @Nullable [] asked, Duration waitAtMost) {}
+      NewMessage message,
+      HandlerId handler,
+      byte @Nullable [] asked,
+      Duration waitAtMost,
+      @Nullable Duration keepReceipt) {}
 
   /**
    * What a repeat gets.

@@ -39,8 +39,11 @@ public interface Maintenance {
   /**
    * Looks at the next messages in the order of their numbers, from where the last step of any node
    * ended, and forgets what may be forgotten, all in one commit. One at a time: whoever comes while
-   * another is at it does nothing. A message is locked first and looked at in a statement after
-   * that, so that a repeat which arrives meanwhile finds it whole or gone.
+   * another is at it does nothing, and is told so. A message is locked first and looked at in a
+   * statement after that, so that a repeat which arrives meanwhile finds it whole or gone.
+   *
+   * <p>Answers whose time is over go first; while there are so many that they fill a step, the walk
+   * stays where it is.
    */
   Pruning.Step prune(Pruning pruning, int limit);
 

@@ -13,7 +13,16 @@ public interface Pruning {
     /** What an inbox has accepted. */
     INBOX,
     /** What only guards have seen. */
-    GUARDS
+    GUARDS,
+    /** None: answers of guards alone are looked for, as every walk does. */
+    ANSWERS;
+
+    /**
+     * Whether messages that came in like this are its own; others are neither locked nor judged.
+     */
+    public boolean covers(String transport) {
+      return this != ANSWERS && transport.equals(NewMessage.GUARD) == (this == GUARDS);
+    }
   }
 
   /** What becomes of a message. */
@@ -21,6 +30,8 @@ public interface Pruning {
     KEEP,
     /** Its content goes; identity and receipts stay. */
     DROP_CONTENT,
+    /** It is the inbox's from now on; only asked for what guards have seen. */
+    HAND_OVER,
     /** It goes with everything that belongs to it, and would be new if it came again. */
     DELETE
   }
@@ -28,32 +39,51 @@ public interface Pruning {
   /**
    * A message without open deliveries and without second copies that wait for somebody.
    *
-   * @param transport how it came in, see {@link NewMessage}
    * @param now the time by the same clock as the others
    * @param completed handler family → when it has finished the message
+   * @param keepUntil handler family → until when a guard has promised to know that; none for a
+   *     receipt that is the inbox's
    * @param poisoned handler family → when it gave up
    */
   record Finished(
       String type,
-      String transport,
       Instant receivedAt,
       Instant now,
       boolean hasContent,
       Map<Integer, Instant> completed,
-      Map<Integer, Instant> poisoned) {}
+      Map<Integer, Instant> keepUntil,
+      Map<Integer, Instant> poisoned) {
+
+    /** Whether some guard is to know it for longer, whoever looks. */
+    public boolean promised() {
+      return keepUntil.values().stream().anyMatch(until -> until.isAfter(now));
+    }
+  }
 
   /**
    * What one step came to.
    *
    * @param deleted messages that are gone
    * @param dropped messages whose content is gone
-   * @param more whether the next step may find something now; false while somebody else prunes
+   * @param more whether the next step may find something now
+   * @param locked whether nothing was done because somebody else was at it; then nobody knows
+   *     whether there is more
    */
-  record Step(int deleted, int dropped, boolean more) {}
+  record Step(int deleted, int dropped, boolean more, boolean locked) {
+    /** A step that was taken. */
+    public Step(int deleted, int dropped, boolean more) {
+      this(deleted, dropped, more, false);
+    }
+
+    /** One that was not, because somebody else was at it. */
+    public static Step inTheWay() {
+      return new Step(0, 0, false, true);
+    }
+  }
 
   /**
-   * Each walk keeps a place and a time of its own, so that none waits for the turn of the other;
-   * but the store takes one step at a time, of whichever.
+   * Each walk over messages keeps a place and a time of its own, so that none waits for the turn of
+   * the other; but the store takes one step at a time, of whichever.
    */
   Walk walk();
 
@@ -63,7 +93,7 @@ public interface Pruning {
   /** The wait between the end of one walk over all messages and the beginning of the next. */
   Duration betweenRounds();
 
-  /** What becomes of a message that nobody works on; asked anew in every round. */
+  /** What becomes of a message of the walk that nobody works on; asked anew in every round. */
   Fate judge(Finished message);
 
   /**

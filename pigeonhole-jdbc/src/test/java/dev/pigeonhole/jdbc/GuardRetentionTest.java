@@ -1,7 +1,9 @@
 package dev.pigeonhole.jdbc;
 
+import static dev.pigeonhole.HandlerOption.inline;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.Guard;
 import dev.pigeonhole.GuardBuilder;
@@ -118,6 +120,144 @@ class GuardRetentionTest {
             passes(Duration.ofSeconds(1));
             return messages(database) == 0;
           });
+    }
+  }
+
+  /** The inbox is the first to see one message, and the guard the other. */
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void whatAGuardHasPromisedToKnowOutlivesTheTimeOfTheInbox(TestDatabase database) {
+    JdbcStore store = store(database);
+    Inbox inbox =
+        Inbox.on(store)
+            .channel(Channel.named("c").on(String.class).handle("g", text -> {}).build())
+            .keepReceipts(Duration.ofDays(1))
+            .build();
+    List<GuardKey> keys =
+        List.of(GuardKey.ofMessage("h", "c", "m-1"), GuardKey.ofMessage("h", "c", "m-2"));
+    try (database;
+        Guard guard = Guard.on(store).build()) {
+      inbox.accept("c", Message.of("m-1", "hello"));
+      for (GuardKey key : keys) {
+        assertThat(guard.answer(key, String.class, tx -> "first")).isInstanceOf(Guarded.Ran.class);
+      }
+      inbox.accept("c", Message.of("m-2", "hello"));
+      inbox.drain();
+      assertThat(count(database, "receipt")).isEqualTo(4);
+      passes(Duration.ofDays(7).minusSeconds(1));
+
+      inbox.drain();
+      for (GuardKey key : keys) {
+        assertThat(guard.answer(key, String.class, tx -> "second"))
+            .isInstanceOfSatisfying(
+                Guarded.Repeat.class, repeat -> assertThat(repeat.answer()).hasValue("first"));
+      }
+      passes(Duration.ofHours(2));
+
+      inbox.drain();
+      assertThat(messages(database)).isZero();
+    }
+  }
+
+  /** Whoever forgets first forgets for itself; the two with more time do not even look. */
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void ofSeveralGuardsEachKeepsItsReceiptsForItsOwnTime(TestDatabase database) {
+    JdbcStore store = store(database);
+    GuardKey ofTwo = GuardKey.of("h", "t", "of two");
+    GuardKey longer = GuardKey.of("h", "t", "longer");
+    GuardKey always = GuardKey.of("h", "t", "always");
+    try (database;
+        Guard shortly = Guard.on(store).keepReceipts(Duration.ofSeconds(2)).build()) {
+      try (Guard patient = Guard.on(store).keepReceipts(Duration.ofDays(30)).build();
+          Guard faithful = Guard.on(store).keepReceiptsForEver().build()) {
+        patient.run(longer, tx -> 1);
+        patient.run(GuardKey.of("another", "t", "of two"), tx -> 1);
+        faithful.run(always, tx -> 1);
+      }
+      shortly.run(ofTwo, tx -> 1);
+      shortly.run(KEY, tx -> 1);
+      passes(Duration.ofDays(29));
+
+      Eventually.until(
+          "one is forgotten",
+          Duration.ofSeconds(30),
+          () -> {
+            passes(Duration.ofMillis(10)); // rounds are counted by the same clock
+            return messages(database) < 4;
+          });
+      for (GuardKey key : List.of(ofTwo, longer, always)) {
+        assertThat(shortly.run(key, tx -> 2)).isInstanceOf(Guarded.Repeat.class);
+      }
+      passes(Duration.ofDays(10_000));
+
+      Eventually.until(
+          "two more are forgotten",
+          Duration.ofSeconds(30),
+          () -> {
+            passes(Duration.ofMillis(10));
+            return messages(database) < 2;
+          });
+      assertThat(shortly.run(always, tx -> 2)).isInstanceOf(Guarded.Repeat.class);
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void whatAnInlineHandlerHasFinishedIsTheInboxsToForgetWhoeverSawItFirst(TestDatabase database) {
+    JdbcStore store = store(database);
+    Inbox inbox =
+        Inbox.on(store)
+            .channel(Channel.named("c").on(String.class).handle("g", text -> {}, inline()).build())
+            .keepReceipts(Duration.ofDays(1))
+            .build();
+    try (database;
+        Guard guard = Guard.on(store).keepReceipts(Duration.ofSeconds(2)).build()) {
+      guard.run(GuardKey.ofMessage("h", "c", "m-1"), tx -> 1);
+      guard.run(KEY, tx -> 1);
+      assertThat(inbox.accept("c", Message.of("m-1", "hello")))
+          .isInstanceOf(Acceptance.Accepted.class);
+      passes(Duration.ofSeconds(10));
+
+      Eventually.until(
+          "the guard has forgotten its own",
+          Duration.ofSeconds(30),
+          () -> {
+            passes(Duration.ofMillis(10)); // rounds are counted by the same clock
+            return messages(database) < 2;
+          });
+      assertThat(inbox.accept("c", Message.of("m-1", "hello")))
+          .isInstanceOf(Acceptance.Repeat.class);
+      passes(Duration.ofDays(1));
+
+      Eventually.until(
+          "the inbox forgets",
+          Duration.ofSeconds(30),
+          () -> {
+            passes(Duration.ofHours(2));
+            inbox.drain(); // forgets nothing while the guard is at it
+            return messages(database) == 0;
+          });
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void answersOfReceiptsThatAreKeptForEverGoAfterTheirTime(TestDatabase database) {
+    try (database;
+        Guard guard =
+            Guard.on(store(database))
+                .keepAnswers(Duration.ofSeconds(5))
+                .keepReceiptsForEver()
+                .build()) {
+      guard.answer(KEY, String.class, tx -> "first");
+      passes(Duration.ofSeconds(6));
+
+      Eventually.until(
+          "the answer is gone", Duration.ofSeconds(30), () -> count(database, "answer") == 0);
+      assertThat(guard.answer(KEY, String.class, tx -> "second"))
+          .isInstanceOfSatisfying(
+              Guarded.Repeat.class, repeat -> assertThat(repeat.answer()).isEmpty());
     }
   }
 

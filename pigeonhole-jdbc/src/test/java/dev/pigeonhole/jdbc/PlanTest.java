@@ -8,6 +8,7 @@ import dev.pigeonhole.store.Ahead;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Guards;
 import dev.pigeonhole.store.Guards.Verdict;
+import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Range;
@@ -210,15 +211,17 @@ class PlanTest {
       rig.store.acceptor().accept(List.of(fresh, late));
       for (NewMessage each : List.of(rig.message(name + "/now/" + i), fresh, late)) {
         for (boolean again : new boolean[] {false, true}) {
-          assertThat(
-                  guarded(rig, new Guards.Request(each, rig.a, null, Duration.ofSeconds(5)), null))
+          assertThat(guarded(rig, request(each, rig.a), null))
               .isInstanceOf(again ? Verdict.Known.class : Verdict.Ran.class);
-          assertThat(
-                  guarded(rig, new Guards.Request(each, rig.b, null, Duration.ofSeconds(5)), one))
+          assertThat(guarded(rig, request(each, rig.b), one))
               .isInstanceOf(again ? Verdict.Known.class : Verdict.Ran.class);
         }
       }
     }
+  }
+
+  private static Guards.Request request(NewMessage message, HandlerId handler) {
+    return new Guards.Request(message, handler, null, Duration.ofSeconds(5), Guards.FOR_EVER);
   }
 
   /**

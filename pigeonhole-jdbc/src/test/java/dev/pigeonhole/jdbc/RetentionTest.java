@@ -89,7 +89,7 @@ class RetentionTest {
                         throw new AssertionError("two at once");
                       }),
                   100);
-      assertThat(second).isEqualTo(new Pruning.Step(0, 0, false));
+      assertThat(second).isEqualTo(Pruning.Step.inTheWay());
       assertThat(rig.count("message")).isEqualTo(1);
     } finally {
       goOn.countDown();

@@ -16,6 +16,7 @@ final class MessageBuilder {
   private final String id;
   private String source;
   private String type = "order.placed";
+  private String transport = "local";
   private int lane;
   private @Nullable String orderingKey;
   private byte @Nullable [] content = "{}".getBytes(StandardCharsets.UTF_8);
@@ -39,6 +40,11 @@ final class MessageBuilder {
 
   MessageBuilder type(String type) {
     this.type = type;
+    return this;
+  }
+
+  MessageBuilder by(String transport) {
+    this.transport = transport;
     return this;
   }
 
@@ -102,7 +108,7 @@ final class MessageBuilder {
         id,
         type,
         "orders",
-        "local",
+        transport,
         lane,
         orderingKey == null ? null : keyHash(orderingKey),
         orderingKey,

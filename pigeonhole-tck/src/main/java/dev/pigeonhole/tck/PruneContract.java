@@ -8,6 +8,7 @@ import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.AdminChange;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.Operation;
 import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.StoredMessage;
@@ -37,6 +38,7 @@ abstract class PruneContract extends StoreFixture {
   private static final class Recorder extends Judge {
     final List<Finished> seen = new ArrayList<>();
     final List<StoredMessage> archived;
+    Walk walk = Walk.INBOX;
     Duration youngest = Duration.ZERO;
     Duration betweenRounds = Duration.ZERO;
     Duration keepOperations = Duration.ofDays(1);
@@ -48,6 +50,11 @@ abstract class PruneContract extends StoreFixture {
     private Recorder(Fate verdict, List<StoredMessage> archived) {
       super(message -> verdict, archived::addAll);
       this.archived = archived;
+    }
+
+    @Override
+    public Walk walk() {
+      return walk;
     }
 
     @Override
@@ -183,6 +190,23 @@ abstract class PruneContract extends StoreFixture {
     Recorder again = deleting();
     prune(again);
     assertThat(again.seen.get(0).hasContent()).isFalse();
+  }
+
+  @Test
+  void aWalkJudgesItsOwnMessagesAlone() {
+    stored(message("m-1").type("accepted").build());
+    stored(message("m-2").type("guarded").by(NewMessage.GUARD).build());
+
+    assertThat(judgedIn(Pruning.Walk.INBOX)).containsExactly("accepted");
+    assertThat(judgedIn(Pruning.Walk.GUARDS)).containsExactly("guarded");
+    assertThat(judgedIn(Pruning.Walk.ANSWERS)).isEmpty();
+  }
+
+  private List<String> judgedIn(Pruning.Walk walk) {
+    Recorder judge = new Recorder(Pruning.Fate.KEEP);
+    judge.walk = walk;
+    prune(judge);
+    return judge.seen.stream().map(Pruning.Finished::type).toList();
   }
 
   @Test

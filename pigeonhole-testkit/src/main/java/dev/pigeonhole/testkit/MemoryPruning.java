@@ -41,7 +41,8 @@ final class MemoryPruning {
     List<MessageRow> deleted = new ArrayList<>();
     List<MessageRow> dropped = new ArrayList<>();
     for (MessageRow row : old) {
-      Fate fate = open(row) ? Fate.KEEP : pruning.judge(finished(row, now));
+      boolean own = pruning.walk().covers(row.stored().transport());
+      Fate fate = !own || open(row) ? Fate.KEEP : pruning.judge(finished(row, now));
       if (fate == Fate.DELETE) {
         deleted.add(row);
       } else if (fate == Fate.DROP_CONTENT) {
@@ -123,11 +124,11 @@ final class MemoryPruning {
     }
     return new Pruning.Finished(
         row.stored().type(),
-        row.stored().transport(),
         row.receivedAt(),
         now,
         row.hasContent(),
         completed,
+        Map.of(), // there are no guards
         poisoned);
   }
 

@@ -89,7 +89,7 @@ public final class InlineHandlers {
       BoundHandler handler = call.handler();
       NewMessage message = call.message();
       MessageRef ref = new MessageRef(message.source(), message.id());
-      Guards.Request request = new Guards.Request(message, handler.id(), null, PATIENCE);
+      Guards.Request request = new Guards.Request(message, handler.id(), null, PATIENCE, null);
       Guards.Work work = (connection, as) -> call(handler, as, message, connection, joined == null);
       long began = System.nanoTime();
       try {

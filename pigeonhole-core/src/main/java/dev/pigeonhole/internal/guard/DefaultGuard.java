@@ -50,8 +50,6 @@ import org.slf4j.LoggerFactory;
 public final class DefaultGuard implements Guard {
   private static final Logger LOG = LoggerFactory.getLogger(DefaultGuard.class);
 
-  private static final Duration BETWEEN_STEPS = Duration.ofMillis(10);
-
   private final InboxStore store;
   private final Guards guards;
   private final GuardSettings settings;
@@ -69,12 +67,8 @@ public final class DefaultGuard implements Guard {
     this.payloads = payloads;
     this.events = new Events(settings.name(), settings.listeners());
     this.timer = timer(settings.name());
-    Duration keep = settings.keepReceipts();
-    if (keep != null) {
-      GuardRetention retention = new GuardRetention(store.maintenance(), events, keep);
-      Duration first = retention.first(ThreadLocalRandom.current());
-      timer.schedule(() -> forget(retention), first.toMillis(), TimeUnit.MILLISECONDS);
-    }
+    GuardRetention.of(store.maintenance(), events, settings)
+        .ifPresent(each -> forget(each, each.first(ThreadLocalRandom.current())));
   }
 
   private static ScheduledThreadPoolExecutor timer(String name) {
@@ -161,7 +155,10 @@ public final class DefaultGuard implements Guard {
     HandlerId handler = handler(key.handler());
     NewMessage message = message(key);
     MessageRef ref = new MessageRef(message.source(), message.id());
-    Guards.Request request = new Guards.Request(message, handler, asked(key), patience);
+    Duration keep = settings.keepReceipts();
+    Guards.Request request =
+        new Guards.Request(
+            message, handler, asked(key), patience, keep == null ? Guards.FOR_EVER : keep);
     Run<R> run = new Run<>(key, ref, type, body, joined == null);
     long began = System.nanoTime();
     try {
@@ -382,17 +379,19 @@ public final class DefaultGuard implements Guard {
             .formatted(handler, key.type(), NamedKeys.wayOut(key)));
   }
 
+  private void forget(GuardRetention retention, Duration after) {
+    timer.schedule(() -> forget(retention), after.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
   private void forget(GuardRetention retention) {
     Duration pause = retention.betweenRounds();
     try {
-      if (retention.step()) {
-        pause = BETWEEN_STEPS;
-      }
+      pause = retention.step();
     } catch (RuntimeException e) {
       LOG.warn("The guard of inbox {} could not forget; it tries again", settings.name(), e);
     } finally {
       if (!closed) {
-        timer.schedule(() -> forget(retention), pause.toMillis(), TimeUnit.MILLISECONDS);
+        forget(retention, pause);
       }
     }
   }

@@ -11,7 +11,6 @@ import dev.pigeonhole.internal.registry.HeaderFormat;
 import dev.pigeonhole.internal.registry.Keep;
 import dev.pigeonhole.internal.registry.Registry;
 import dev.pigeonhole.internal.registry.TypeSpec;
-import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.StoredMessage;
 import java.time.Duration;
@@ -27,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * How long what is kept. A message goes as a whole, once every receipt of it is old enough; where a
- * handler or a type has a time of its own, the longer one decides.
+ * handler or a type has a time of its own, or a guard has promised one, the longer one decides.
  */
 public final class Retention implements Pruning {
   /**
@@ -105,11 +104,10 @@ public final class Retention implements Pruning {
 
   @Override
   public Fate judge(Finished message) {
-    // A guard has promised to know it for a time of its own.
-    if (message.transport().equals(NewMessage.GUARD) || !poisonMayGo(message)) {
+    if (!poisonMayGo(message)) {
       return Fate.KEEP;
     }
-    if (mayGo(message)) {
+    if (mayGo(message) && !message.promised()) {
       return Fate.DELETE;
     }
     return payloadMayGo(message) ? Fate.DROP_CONTENT : Fate.KEEP;

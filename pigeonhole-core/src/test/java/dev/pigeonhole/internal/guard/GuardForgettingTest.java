@@ -6,11 +6,13 @@ import dev.pigeonhole.internal.dispatch.Events;
 import dev.pigeonhole.store.Maintenance;
 import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.Pruning.Fate;
+import dev.pigeonhole.store.Pruning.Step;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
@@ -18,32 +20,65 @@ import org.junit.jupiter.api.Test;
 class GuardForgettingTest {
   private static final Instant NOW = Instant.parse("2026-03-04T05:06:07Z");
 
-  private final Duration keep = new GuardSettings.Draft().freeze().keepReceipts();
-  private final GuardRetention retention =
-      new GuardRetention(nobody(), new Events("inbox", List.of()), keep);
+  private final GuardSettings.Draft draft = new GuardSettings.Draft();
+  private final GuardRetention retention = retention(new Step(0, 0, false)).orElseThrow();
 
-  private static Maintenance nobody() {
-    return (Maintenance)
-        Proxy.newProxyInstance(
-            Maintenance.class.getClassLoader(),
-            new Class<?>[] {Maintenance.class},
-            (proxy, method, args) -> {
-              throw new AssertionError(method);
-            });
+  private Optional<GuardRetention> retention(Step answered) {
+    Maintenance store =
+        (Maintenance)
+            Proxy.newProxyInstance(
+                Maintenance.class.getClassLoader(),
+                new Class<?>[] {Maintenance.class},
+                (proxy, method, args) -> answered);
+    return GuardRetention.of(store, new Events("inbox", List.of()), draft.freeze());
   }
 
-  private Fate after(Duration age) {
+  /** What becomes of a message that two handlers have finished a month ago. */
+  private Fate judge(Map<Integer, Instant> keepUntil) {
     Instant came = NOW.minus(Duration.ofDays(30));
     return retention.judge(
-        new Pruning.Finished(
-            "t", "guard", came, NOW, false, Map.of(1, came, 2, NOW.minus(age)), Map.of()));
+        new Pruning.Finished("t", came, NOW, false, Map.of(1, came, 2, came), keepUntil, Map.of()));
   }
 
   @Test
-  void b71_aReceiptIsForgottenAfterSevenDaysByALookEveryHour() {
-    assertThat(after(Duration.ofDays(7).minusNanos(1_000))).isEqualTo(Fate.KEEP);
-    assertThat(after(Duration.ofDays(7))).isEqualTo(Fate.DELETE);
+  void b71_aMessageIsForgottenWhenTheTimeOfItsLastReceiptIsOver() {
+    Instant over = NOW.minusSeconds(1);
+    assertThat(judge(Map.of(1, over, 2, NOW.plusNanos(1_000)))).isEqualTo(Fate.KEEP);
+    assertThat(judge(Map.of(1, over, 2, NOW))).isEqualTo(Fate.DELETE);
+  }
+
+  @Test
+  void whatAnInlineHandlerHasFinishedTooIsLeftToTheInboxOnceTheGuardNeedsItNoLonger() {
+    assertThat(judge(Map.of(1, NOW.plusSeconds(1)))).isEqualTo(Fate.KEEP);
+    assertThat(judge(Map.of(1, NOW))).isEqualTo(Fate.HAND_OVER);
+  }
+
+  @Test
+  void b71_receiptsAreKeptForSevenDaysAndLookedThroughEveryHour() {
+    assertThat(draft.freeze().keepReceipts()).isEqualTo(Duration.ofDays(7));
+    assertThat(retention.walk()).isEqualTo(Pruning.Walk.GUARDS);
+    assertThat(retention.youngest()).isEqualTo(Duration.ofDays(7));
     assertThat(retention.betweenRounds()).isEqualTo(Duration.ofHours(1));
+  }
+
+  @Test
+  void whoeverKeepsReceiptsForEverLooksForAnswersIfThoseHaveATime() {
+    draft.keepReceipts = null;
+    assertThat(retention(new Step(0, 0, false))).isEmpty();
+
+    draft.keepAnswers = Duration.ofMinutes(20);
+    GuardRetention ofAnswers = retention(new Step(0, 0, false)).orElseThrow();
+    assertThat(ofAnswers.walk()).isEqualTo(Pruning.Walk.ANSWERS);
+    assertThat(ofAnswers.betweenRounds()).isEqualTo(Duration.ofMinutes(1));
+  }
+
+  @Test
+  void whoeverFindsSomebodyElseAtItTriesAgainSoonAndNotInTheNextRound() {
+    assertThat(retention(Step.inTheWay()).orElseThrow().step()).isEqualTo(Duration.ofSeconds(1));
+    assertThat(retention(new Step(0, 0, true)).orElseThrow().step())
+        .isEqualTo(Duration.ofMillis(10));
+    assertThat(retention(new Step(0, 0, false)).orElseThrow().step())
+        .isEqualTo(Duration.ofHours(1));
   }
 
   @Test

@@ -14,6 +14,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -27,12 +28,14 @@ final class JdbcGuards implements Guards {
 
   private static final int RERUNS = 3;
 
+  /** The last day that every database can keep. */
+  private static final Instant END_OF_TIME = Instant.parse("9999-12-31T00:00:00Z");
+
   // Index: receipt_pk.
   private static final String COMPLETE =
       """
-      UPDATE {receipt} SET outcome = %d, completed_at = {now}
-      WHERE seq = ? AND handler = ? AND token = ?"""
-          .formatted(Receipts.COMPLETED);
+      UPDATE {receipt} SET outcome = %d, completed_at = {now}, keep_until = %s
+      WHERE seq = ? AND handler = ? AND token = ?""";
 
   // Index: receipt_pk. Of a run that was committed before its end.
   private static final String TAKE_BACK =
@@ -141,7 +144,7 @@ final class JdbcGuards implements Guards {
         throw e;
       }
       CrashPoints.reach("guard.work-done");
-      complete(session, entered, comer.token(), done);
+      complete(session, request, entered, comer.token(), done);
       CrashPoints.reach("guard.before-commit");
       commit(borrowed, session);
       CrashPoints.reach("guard.after-commit");
@@ -245,7 +248,7 @@ final class JdbcGuards implements Guards {
       if (!canary.alive()) {
         throw lost(done);
       }
-      complete(session, entered, token, done);
+      complete(session, request, entered, token, done);
       connection.releaseSavepoint(before);
       open = false;
       return new Verdict.Ran();
@@ -364,12 +367,13 @@ final class JdbcGuards implements Guards {
     params.add(entered.seq()).add(entered.handler().family()).add(token);
   }
 
-  private void complete(Session session, Entered entered, long token, Done done)
+  private void complete(Session session, Request request, Entered entered, long token, Done done)
       throws SQLException, WorkFailedException, Undone {
     if (done.failure() != null) {
       undoEffects(session.connection, done.failure(), done.clean());
     }
-    if (sql.update(session, COMPLETE, params -> bind(params, entered, token)) != 1) {
+    String complete = COMPLETE.formatted(Receipts.COMPLETED, until(session, request.keepReceipt()));
+    if (sql.update(session, complete, params -> bind(params, entered, token)) != 1) {
       throw lost(done);
     }
     if (!entry.take(session, entered)) {
@@ -395,13 +399,18 @@ final class JdbcGuards implements Guards {
   }
 
   private void keep(Session session, long seq, int handler, Answer answer) throws SQLException {
-    Duration keep = answer.keep();
-    String until =
-        keep == null
-            ? "NULL"
-            : session.dialect.plusMicros("{now}", String.valueOf(keep.toNanos() / 1_000));
     session.update(
-        sql.keepAnswer(until),
+        sql.keepAnswer(until(session, answer.keep())),
         params -> params.add(seq).add(handler).add(answer.contentType()).add(answer.content()));
+  }
+
+  /** When a time that begins now is over, as an expression. */
+  private static String until(Session session, @Nullable Duration keep) {
+    if (keep == null) {
+      return "NULL";
+    }
+    return keep.equals(FOR_EVER)
+        ? session.dialect.literal(END_OF_TIME)
+        : session.dialect.plusMicros("{now}", String.valueOf(keep.toNanos() / 1_000));
   }
 }

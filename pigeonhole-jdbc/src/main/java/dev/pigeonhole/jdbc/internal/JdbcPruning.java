@@ -13,6 +13,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -27,8 +28,8 @@ final class JdbcPruning {
   // The row of the inbox is held for the step: whoever prunes at the same time passes by.
   private static final String BEGIN =
       """
-      SELECT pruned_to, pruned_at, guarded_to, guarded_at, {now} FROM {inbox} WHERE id = 1
-      FOR UPDATE SKIP LOCKED
+      SELECT {now}, pruned_to, pruned_at, guarded_to, guarded_at, guarded_ms
+      FROM {inbox} WHERE id = 1 FOR UPDATE SKIP LOCKED
       """;
 
   private static final String HOLD_INBOX = "SELECT id FROM {inbox} WHERE id = 1 FOR UPDATE";
@@ -39,13 +40,13 @@ final class JdbcPruning {
   private static final String END =
       "UPDATE {inbox} SET pruned_to = ?, pruned_at = {now} WHERE id = 1";
   private static final String END_OF_GUARDS =
-      "UPDATE {inbox} SET guarded_to = ?, guarded_at = {now} WHERE id = 1";
+      "UPDATE {inbox} SET guarded_to = ?, guarded_ms = ?, guarded_at = {now} WHERE id = 1";
 
   private static final String FAMILIES = "SELECT DISTINCT family FROM {handler}";
 
-  // Index: message_pk.
+  // Index: message_pk. Without locks: the messages of the other walk are nothing to this one.
   private static final String NEXT =
-      "SELECT seq, received_at FROM {message} WHERE seq > ? ORDER BY seq LIMIT ?";
+      "SELECT seq, received_at, transport FROM {message} WHERE seq > ? ORDER BY seq LIMIT ?";
 
   private static final String LOCK =
       """
@@ -56,17 +57,24 @@ final class JdbcPruning {
   // Indexes: delivery_pk by ranges, later_pk, poison_pk, receipt_pk, conflict_copy.
   private static final String STANDING =
       """
-      SELECT 'open' AS what, seq, handler, CAST(NULL AS :time) AS at FROM {delivery}
+      SELECT 'open' AS what, seq, handler, CAST(NULL AS :time) AS at,
+             CAST(NULL AS :time) AS keep_until
+      FROM {delivery}
       WHERE lane IN (:lanes) AND handler IN (:handlers) AND seq BETWEEN :first AND :last
       UNION ALL
-      SELECT 'open', seq, handler, CAST(NULL AS :time) FROM {later} WHERE seq IN (:seqs)
+      SELECT 'open', seq, handler, CAST(NULL AS :time), CAST(NULL AS :time) FROM {later}
+      WHERE seq IN (:seqs)
       UNION ALL
-      SELECT 'poisoned', seq, handler, poisoned_at FROM {poison} WHERE seq IN (:seqs)
+      SELECT 'poisoned', seq, handler, poisoned_at, CAST(NULL AS :time) FROM {poison}
+      WHERE seq IN (:seqs)
       UNION ALL
-      SELECT 'completed', seq, handler, completed_at FROM {receipt} WHERE seq IN (:seqs)
+      SELECT 'completed', seq, handler, completed_at, keep_until FROM {receipt}
+      WHERE seq IN (:seqs) AND %s
       UNION ALL
-      SELECT 'conflict', seq, 0, CAST(NULL AS :time) FROM {conflict} WHERE seq IN (:seqs)
-      """;
+      SELECT 'conflict', seq, 0, CAST(NULL AS :time), CAST(NULL AS :time) FROM {conflict}
+      WHERE seq IN (:seqs)
+      """
+          .formatted(Receipts.COUNTS);
 
   // Changes to many are few, so nothing but a walk over them finds the old ones.
   private static final String OLD_OPERATIONS =
@@ -78,6 +86,8 @@ final class JdbcPruning {
 
   private static final String DROP =
       "UPDATE {message} SET content = NULL, dropped = TRUE, edited = FALSE WHERE seq IN (:seqs)";
+  private static final String HAND_OVER =
+      "UPDATE {message} SET transport = 'inline' WHERE seq IN (:seqs)";
   private static final String FORGET_EDITS = "DELETE FROM {edit} WHERE seq IN (:seqs)";
   private static final String FORGET_UNHANDLED = "DELETE FROM {unhandled} WHERE seq IN (:seqs)";
   private static final String FORGET_FAILURES = "DELETE FROM {failure} WHERE seq IN (:seqs)";
@@ -92,16 +102,34 @@ final class JdbcPruning {
       """;
 
   private static final String FORGET_ANSWERS = "DELETE FROM {answer} WHERE seq IN (:seqs)";
-
-  // Index: answer_until.
-  private static final String OLD_ANSWERS =
-      "SELECT seq, handler FROM {answer} WHERE keep_until <= ? ORDER BY keep_until LIMIT ?";
-
-  // Index: answer_pk.
-  private static final String FORGET_ANSWER = "DELETE FROM {answer} WHERE seq = ? AND handler = ?";
-
   private static final String FORGET_RECEIPTS = "DELETE FROM {receipt} WHERE seq IN (:seqs)";
   private static final String FORGET = "DELETE FROM {message} WHERE seq IN (:seqs)";
+
+  /**
+   * Where a walk is.
+   *
+   * @param seq up to where it has come; 0 between two rounds
+   * @param at when it was there
+   * @param youngest how old messages had to be; who wants younger ones does not wait for the next
+   *     round of others
+   */
+  private record Place(Instant now, long seq, @Nullable Instant at, Duration youngest) {
+
+    boolean rests(Pruning pruning) {
+      return seq == 0
+          && at != null
+          && !at.isAfter(now) // by a clock that was ahead, and would stop us until then
+          && youngest.compareTo(pruning.youngest()) <= 0
+          && Duration.between(at, now).compareTo(pruning.betweenRounds()) < 0;
+    }
+  }
+
+  private record Next(long seq, Instant receivedAt, String transport) {
+
+    boolean olderThan(Duration age, Instant now) {
+      return Duration.between(receivedAt, now).compareTo(age) >= 0;
+    }
+  }
 
   private record Candidate(
       long seq, int lane, String type, String transport, Instant receivedAt, boolean hasContent) {}
@@ -111,12 +139,14 @@ final class JdbcPruning {
     boolean open;
     boolean conflicts;
     final Map<Integer, Instant> completed = new HashMap<>();
+    final Map<Integer, Instant> keepUntil = new HashMap<>();
     final Map<Integer, Instant> poisoned = new HashMap<>();
   }
 
   /** What is to be done. */
   private static final class Judgement {
     final List<Long> dropped = new ArrayList<>();
+    final List<Long> handedOver = new ArrayList<>();
     final List<Long> deleted = new ArrayList<>();
 
     /** How many poisoned deliveries go; they are not locked until then. */
@@ -161,66 +191,79 @@ final class JdbcPruning {
   }
 
   private Pruning.Step step(Session session, Pruning pruning, int limit) throws SQLException {
-    record Position(long seq, @Nullable Instant at, Instant now) {}
-    boolean ofGuards = pruning.walk() == Pruning.Walk.GUARDS;
-    int column = ofGuards ? 3 : 1;
-    List<Position> free =
-        session.query(
-            BEGIN,
-            params -> {},
-            row ->
-                new Position(
-                    row.getLong(column),
-                    session.dialect.read(row, column + 1),
-                    session.time(row, 5)));
+    Pruning.Walk walk = pruning.walk();
+    Optional<Place> free = place(session, walk);
     if (free.isEmpty()) {
+      return Pruning.Step.inTheWay();
+    }
+    Place place = free.get();
+    if (place.rests(pruning)) {
       return new Pruning.Step(0, 0, false);
     }
-    Position position = free.get(0);
-    Instant last = position.at();
-    if (position.seq() == 0
-        && last != null
-        && !last.isAfter(position.now()) // by a clock that was ahead, and would stop us until then
-        && Duration.between(last, position.now()).compareTo(pruning.betweenRounds()) < 0) {
-      return new Pruning.Step(0, 0, false);
+    boolean moreAnswers = OldAnswers.forget(session, place.now(), limit);
+    if (moreAnswers || walk == Pruning.Walk.ANSWERS) {
+      return new Pruning.Step(0, 0, moreAnswers); // the walk stays where it is
     }
-    record Next(long seq, Instant receivedAt) {}
+    return walk(session, pruning, place, limit);
+  }
+
+  /** Empty while somebody else prunes. */
+  private static Optional<Place> place(Session session, Pruning.Walk walk) throws SQLException {
+    return session.one(
+        BEGIN,
+        params -> {},
+        row -> {
+          Instant now = session.time(row, 1);
+          Dialect dialect = session.dialect;
+          return switch (walk) {
+            case INBOX -> new Place(now, row.getLong(2), dialect.read(row, 3), Duration.ZERO);
+            case GUARDS ->
+                new Place(
+                    now, row.getLong(4), dialect.read(row, 5), Duration.ofMillis(row.getLong(6)));
+            case ANSWERS -> new Place(now, 0, null, Duration.ZERO);
+          };
+        });
+  }
+
+  private Pruning.Step walk(Session session, Pruning pruning, Place place, int limit)
+      throws SQLException {
     List<Next> next =
         session.query(
             NEXT,
-            params -> params.add(position.seq()).add(limit),
-            row -> new Next(row.getLong(1), session.time(row, 2)));
-    List<Long> old = new ArrayList<>();
-    for (Next each : next) {
-      Duration age = Duration.between(each.receivedAt(), position.now());
-      if (age.compareTo(pruning.youngest()) >= 0) {
-        old.add(each.seq());
-      }
-    }
+            params -> params.add(place.seq()).add(limit),
+            row -> new Next(row.getLong(1), session.time(row, 2), row.getString(3)));
+    List<Next> old =
+        next.stream().filter(each -> each.olderThan(pruning.youngest(), place.now())).toList();
     // Numbers follow the time of receipt, roughly: behind a step full of young ones nearly all are
     // young. What a clock that was ahead has dated tells nothing.
     boolean young =
-        old.isEmpty() && next.stream().anyMatch(each -> !each.receivedAt().isAfter(position.now()));
+        old.isEmpty() && next.stream().anyMatch(each -> !each.receivedAt().isAfter(place.now()));
     boolean more = next.size() == limit && !young;
+    List<Long> own =
+        old.stream()
+            .filter(each -> pruning.walk().covers(each.transport()))
+            .map(Next::seq)
+            .toList();
     Judgement judgement = new Judgement();
-    if (!old.isEmpty()) {
-      judge(session, pruning, old, position.now(), judgement);
+    if (!own.isEmpty()) {
+      judge(session, pruning, own, place.now(), judgement);
     }
-    if (!judgement.dropped.isEmpty()) {
-      change(session, DROP, judgement.dropped);
-      change(session, FORGET_EDITS, judgement.dropped);
+    execute(session, pruning, judgement);
+    if (place.seq() == 0) {
+      forgetOperations(session, place.now().minus(pruning.keepOperations()), limit);
     }
-    if (!judgement.deleted.isEmpty()) {
-      delete(session, pruning, judgement);
-    }
-    if (position.seq() == 0) {
-      forgetOperations(session, position.now().minus(pruning.keepOperations()), limit);
-    }
-    forgetAnswers(session, position.now(), limit);
-    long reached = more ? next.get(next.size() - 1).seq() : 0;
-    session.update(ofGuards ? END_OF_GUARDS : END, params -> params.add(reached));
+    end(session, pruning, more ? next.get(next.size() - 1).seq() : 0);
     CrashPoints.reach("prune.before-commit");
     return new Pruning.Step(judgement.deleted.size(), judgement.dropped.size(), more);
+  }
+
+  private static void end(Session session, Pruning pruning, long reached) throws SQLException {
+    if (pruning.walk() == Pruning.Walk.GUARDS) {
+      long youngest = pruning.youngest().toMillis();
+      session.update(END_OF_GUARDS, params -> params.add(reached).add(youngest));
+    } else {
+      session.update(END, params -> params.add(reached));
+    }
   }
 
   private static void forgetOperations(Session session, Instant finishedBy, int limit)
@@ -229,18 +272,6 @@ final class JdbcPruning {
         session.query(
             OLD_OPERATIONS, params -> params.add(finishedBy).add(limit), row -> row.getString(1));
     session.batch(FORGET_OPERATION, old, (params, name) -> params.add(name));
-  }
-
-  private static void forgetAnswers(Session session, Instant now, int limit) throws SQLException {
-    List<List<Long>> old =
-        session.query(
-            OLD_ANSWERS,
-            params -> params.add(now).add(limit),
-            row -> List.of(row.getLong(1), row.getLong(2)));
-    session.batch(
-        FORGET_ANSWER,
-        old,
-        (params, each) -> params.add(each.get(0).longValue()).add(each.get(1).intValue()));
   }
 
   private void judge(
@@ -253,25 +284,43 @@ final class JdbcPruning {
     Map<Long, Standing> standings = look(session, candidates);
     for (Candidate each : candidates) {
       Standing standing = standings.getOrDefault(each.seq(), new Standing());
-      if (standing.open || standing.conflicts) {
+      // An inbox may have accepted meanwhile what only guards had seen.
+      boolean own = pruning.walk().covers(each.transport());
+      if (!own || standing.open || standing.conflicts) {
         continue;
       }
       Fate fate =
           pruning.judge(
               new Pruning.Finished(
                   each.type(),
-                  each.transport(),
                   each.receivedAt(),
                   now,
                   each.hasContent(),
                   standing.completed,
+                  standing.keepUntil,
                   standing.poisoned));
-      if (fate == Fate.DROP_CONTENT) {
-        judgement.dropped.add(each.seq());
-      } else if (fate == Fate.DELETE) {
-        judgement.deleted.add(each.seq());
-        judgement.poisoned += standing.poisoned.size();
+      switch (fate) {
+        case KEEP -> {}
+        case DROP_CONTENT -> judgement.dropped.add(each.seq());
+        case HAND_OVER -> judgement.handedOver.add(each.seq());
+        case DELETE -> {
+          judgement.deleted.add(each.seq());
+          judgement.poisoned += standing.poisoned.size();
+        }
       }
+    }
+  }
+
+  private void execute(Session session, Pruning pruning, Judgement judgement) throws SQLException {
+    if (!judgement.dropped.isEmpty()) {
+      change(session, DROP, judgement.dropped);
+      change(session, FORGET_EDITS, judgement.dropped);
+    }
+    if (!judgement.handedOver.isEmpty()) {
+      change(session, HAND_OVER, judgement.handedOver);
+    }
+    if (!judgement.deleted.isEmpty()) {
+      delete(session, pruning, judgement);
     }
   }
 
@@ -325,7 +374,13 @@ final class JdbcPruning {
           Standing standing = standings.computeIfAbsent(row.getLong(2), any -> new Standing());
           int handler = row.getInt(3);
           switch (row.getString(1)) {
-            case "completed" -> standing.completed.put(handler, session.time(row, 4));
+            case "completed" -> {
+              standing.completed.put(handler, session.time(row, 4));
+              Instant keepUntil = session.dialect.read(row, 5);
+              if (keepUntil != null) {
+                standing.keepUntil.put(handler, keepUntil);
+              }
+            }
             case "poisoned" -> standing.poisoned.put(handler, session.time(row, 4));
             case "conflict" -> standing.conflicts = true;
             default -> standing.open = true;

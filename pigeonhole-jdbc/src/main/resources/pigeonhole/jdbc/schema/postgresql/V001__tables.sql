@@ -1,11 +1,14 @@
 -- {prefix}x is a table or sequence with its schema, {name}x a bare name with the prefix.
 -- Text that is compared is compared byte for byte: COLLATE "C".
 
+-- Whose tables these are, and where the walks of retention are: that of the inbox, and that of the
+-- guards, which has last looked at messages of this age and older.
 CREATE TABLE IF NOT EXISTS {prefix}inbox (
   id         smallint         NOT NULL,
   lanes      int              NOT NULL,
   pruned_to  bigint           NOT NULL DEFAULT 0,
   guarded_to bigint           NOT NULL DEFAULT 0,
+  guarded_ms bigint           NOT NULL DEFAULT 0,
   created_at timestamptz      NOT NULL,
   pruned_at  timestamptz,
   guarded_at timestamptz,
@@ -99,10 +102,12 @@ CREATE INDEX IF NOT EXISTS {name}later_key ON {prefix}later (handler, key_hash, 
   WHERE key_hash IS NOT NULL;
 
 -- The proof that a handler has finished a message: the memory that keeps repeats away. What a guard
--- was asked for, if it was told, is compared here: the message belongs to every handler.
+-- was asked for, if it was told, is compared here: the message belongs to every handler. A guard
+-- also says until when its receipt is to be kept; keep_until null: as the inbox says.
 CREATE TABLE IF NOT EXISTS {prefix}receipt (
   seq          bigint      NOT NULL,
   completed_at timestamptz NOT NULL,
+  keep_until   timestamptz,
   token        bigint      NOT NULL DEFAULT 0,
   handler      int         NOT NULL,
   key_id       int         NOT NULL,
