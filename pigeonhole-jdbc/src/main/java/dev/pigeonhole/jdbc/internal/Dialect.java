@@ -89,6 +89,16 @@ interface Dialect {
   /** The isolation of the present transaction, as an expression. */
   String isolation();
 
+  /** Commits. Transactions of ours end here or in {@link #rollback}. */
+  default void commit(Connection connection) throws SQLException {
+    connection.commit();
+  }
+
+  /** Undoes all of a transaction. */
+  default void rollback(Connection connection) throws SQLException {
+    connection.rollback();
+  }
+
   /** Whether its nodes can wake each other with words of the database. */
   default boolean notifies() {
     return false;

@@ -236,7 +236,7 @@ final class Jdbc {
     /** Commits; the next statement begins another transaction. */
     void commitAndGoOn(Session session) {
       try {
-        connection.commit();
+        dialect.commit(connection);
         session.notice(connection.getWarnings());
         connection.clearWarnings();
       } catch (SQLException e) {
@@ -250,7 +250,7 @@ final class Jdbc {
     public void close() {
       try {
         if (open) {
-          connection.rollback();
+          dialect.rollback(connection);
         }
         if (formerAutoCommit != null) {
           connection.setAutoCommit(formerAutoCommit);

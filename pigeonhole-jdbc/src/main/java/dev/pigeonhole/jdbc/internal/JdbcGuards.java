@@ -355,7 +355,7 @@ final class JdbcGuards implements Guards {
    */
   private void takeBack(Jdbc.Borrowed borrowed, Session session, Entered entered, long token) {
     try {
-      borrowed.connection.rollback();
+      jdbc.dialect.rollback(borrowed.connection);
       sql.update(session, TAKE_BACK, params -> bind(params, entered, token));
       borrowed.commit(session);
     } catch (SQLException | StoreException e) {

@@ -59,7 +59,7 @@ final class NodeConnection {
   private void dropUnlessRolledBack(Jdbc.Borrowed current) {
     try {
       Connection connection = current.connection;
-      connection.rollback();
+      jdbc.dialect.rollback(connection);
       if (connection.isValid(2)) {
         return;
       }
