@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.pigeonhole.Guard;
+import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.store.StoreException;
@@ -103,6 +104,35 @@ class GuardRaceTest {
       assertThat(results.stream().filter(Guarded.Repeat.class::isInstance))
           .hasSize(keys * (COPIES - 1));
       assertOneEffectEach(rig, keys);
+    }
+  }
+
+  /** They lock the message alone; from a lock that they share, none of them could come to that. */
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void copiesForAHandlerThatWasTwoLeaveTheTransactionsOfTheirCallersUsable(DatabaseKind kind)
+      throws Exception {
+    try (GuardRig rig = GuardRig.on(TestDatabases.open(kind))) {
+      rig.guard.run(GuardKey.of("v1", "charge", "before"), tx -> 1);
+      rig.guard.run(GuardKey.of("v2", "charge", "before"), tx -> 1);
+      AtomicInteger runs = new AtomicInteger();
+      List<Guarded<Integer>> results =
+          race(
+              FEW,
+              id -> {
+                try (Connection caller =
+                    connection(rig.database, Connection.TRANSACTION_READ_COMMITTED)) {
+                  GuardKey key = GuardKey.of("v3", "charge", id).formerly("v2", "v1");
+                  Guarded<Integer> result =
+                      rig.guard.run(caller, key, tx -> runs.incrementAndGet());
+                  caller.commit();
+                  return result;
+                }
+              });
+
+      assertThat(runs).hasValue(FEW);
+      assertThat(results.stream().filter(Guarded.Repeat.class::isInstance))
+          .hasSize(FEW * (COPIES - 1));
     }
   }
 

@@ -187,9 +187,10 @@ final class GuardEntry {
     int family = request.handler().family();
     // Where several numbers count as one handler, the key of the receipt does not decide between
     // them: two that write under different ones must not be here at the same time.
-    String lock = families.kin(family).size() > 1 ? "FOR UPDATE" : sql.share();
+    boolean alone = families.kin(family).size() > 1;
+    String lock = alone ? "FOR UPDATE" : sql.share();
     for (int round = 0; round < MOST_VANISHINGS; round++) {
-      Optional<Long> fresh = sql.enterNew(session, left(end), request, comer.token());
+      Optional<Long> fresh = sql.enterNew(session, left(end), request, comer.token(), alone);
       if (fresh.isPresent()) {
         return new Entered(fresh.get(), request.handler(), null, List.of(), null);
       }
@@ -219,7 +220,7 @@ final class GuardEntry {
     }
     List<GuardTaken> taken =
         standing.stream().anyMatch(Standing::isOpen)
-            ? hold(session, handler, found, left(end))
+            ? hold(session, handler, found, end)
             : List.of();
     if (standing.stream().anyMatch(Standing::isRunning)) {
       String clear = families.ofKin(session, CLEAR, handler.family());
@@ -289,13 +290,13 @@ final class GuardEntry {
     return there;
   }
 
-  private Optional<Found> find(Session session, int wait, NewMessage message, String share)
+  private Optional<Found> find(Session session, int wait, NewMessage message, String lock)
       throws SQLException {
     return sql
         .query(
             session,
             wait,
-            FIND + share,
+            FIND + lock,
             params -> params.add(message.source()).add(message.id()),
             row ->
                 new Found(
@@ -424,20 +425,20 @@ final class GuardEntry {
   }
 
   /** Holds the open row, wherever it stands now, and waits for whoever is at work on it. */
-  private List<GuardTaken> hold(Session session, HandlerId handler, Found found, int wait)
+  private List<GuardTaken> hold(Session session, HandlerId handler, Found found, long end)
       throws SQLException {
     List<GuardTaken> held =
         new ArrayList<>(
             sql.query(
                 session,
-                wait,
+                left(end),
                 families.ofKin(session, HOLD_FRESH, handler.family()),
                 params -> params.add(found.lane()).add(found.seq()),
                 row -> GuardTaken.of(false, row)));
     held.addAll(
         sql.query(
             session,
-            wait,
+            left(end),
             families.ofKin(session, HOLD_LATE, handler.family()),
             params -> params.add(found.seq()),
             row -> GuardTaken.of(true, row)));

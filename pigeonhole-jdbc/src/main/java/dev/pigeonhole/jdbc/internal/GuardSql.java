@@ -53,9 +53,11 @@ interface GuardSql {
    * Stores identity and receipt, if the identity is new; a copy in an open transaction is waited
    * for.
    *
+   * @param alone whether the row of a known one will be locked against other guards next
    * @return its number; empty if it is known
    */
-  Optional<Long> enterNew(Session session, int waitMillis, Request request, long token)
+  Optional<Long> enterNew(
+      Session session, int waitMillis, Request request, long token, boolean alone)
       throws SQLException;
 
   /** Inserts a row unless its key is there; one in an open transaction is waited for. */

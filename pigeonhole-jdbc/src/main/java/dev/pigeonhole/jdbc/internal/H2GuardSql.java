@@ -43,7 +43,8 @@ final class H2GuardSql implements GuardSql {
   }
 
   @Override
-  public Optional<Long> enterNew(Session session, int waitMillis, Request request, long token)
+  public Optional<Long> enterNew(
+      Session session, int waitMillis, Request request, long token, boolean alone)
       throws SQLException {
     long seq = session.nextValue("{message_seq}");
     boolean fresh =

@@ -25,6 +25,16 @@ final class MariaDbGuardSql implements GuardSql {
             RETURNING seq
             """;
 
+  // Locks the row of a known one at once: from the shared lock that an error leaves, two who want
+  // it alone would each wait for the other. The number tells whose the row is.
+  private static final String NEW_MESSAGE_OR_LOCK =
+      INSERT_MESSAGE
+          + """
+            VALUES (NEXT VALUE FOR {message_seq}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, TRUE, {now})
+            ON DUPLICATE KEY UPDATE token = token
+            RETURNING CASE WHEN seq = PREVIOUS VALUE FOR {message_seq} THEN seq END
+            """;
+
   private final MariaDbDialect dialect;
 
   MariaDbGuardSql(MariaDbDialect dialect) {
@@ -44,24 +54,29 @@ final class MariaDbGuardSql implements GuardSql {
   }
 
   @Override
-  public Optional<Long> enterNew(Session session, int waitMillis, Request request, long token)
+  public Optional<Long> enterNew(
+      Session session, int waitMillis, Request request, long token, boolean alone)
       throws SQLException {
-    List<Long> fresh;
+    String insert = alone ? NEW_MESSAGE_OR_LOCK : NEW_MESSAGE;
+    long seq;
     try {
-      fresh =
+      seq =
           query(
-              session,
-              waitMillis,
-              NEW_MESSAGE,
-              params -> GuardSql.bind(params, request.message(), token),
-              row -> row.getLong(1));
+                  session,
+                  waitMillis,
+                  insert,
+                  params -> GuardSql.bind(params, request.message(), token),
+                  row -> row.getLong(1))
+              .get(0);
     } catch (SQLException e) {
       if (dialect.fault(e) == Fault.DUPLICATE) {
         return Optional.empty();
       }
       throw e;
     }
-    long seq = fresh.get(0);
+    if (seq == 0) {
+      return Optional.empty(); // null: another's
+    }
     GuardTaken nothing = GuardTaken.none(request.handler());
     session.update(INSERT_RECEIPT + ROW, GuardSql.receipt(seq, request, nothing, token));
     return Optional.of(seq);

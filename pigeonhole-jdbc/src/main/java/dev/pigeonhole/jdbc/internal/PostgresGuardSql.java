@@ -69,7 +69,8 @@ final class PostgresGuardSql implements GuardSql {
   }
 
   @Override
-  public Optional<Long> enterNew(Session session, int waitMillis, Request request, long token)
+  public Optional<Long> enterNew(
+      Session session, int waitMillis, Request request, long token, boolean alone)
       throws SQLException {
     return query(
             session,
