@@ -134,6 +134,22 @@ class GuardWalkTest {
 
   @ParameterizedTest
   @MethodSource(ALL)
+  void aGuardThatFindsAllTooYoungSendsNobodyBack(TestDatabase database) {
+    try (database) {
+      open(database, database.pool(8));
+      answers(5);
+      Pruning patient = walk(Pruning.Walk.GUARDS, Duration.ofDays(30));
+      Pruning hasty = walk(Pruning.Walk.GUARDS, Duration.ZERO);
+
+      assertThat(step(hasty).more()).isTrue();
+      assertThat(step(patient).more()).as("all are young").isFalse();
+      assertThat(step(hasty).more()).isTrue();
+      assertThat(step(hasty).more()).as("the fifth is the last").isFalse();
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
   void anAnswerThatSomebodyIsWritingAnewIsPassedBy(TestDatabase database) throws SQLException {
     try (database) {
       open(database, database.pool(8));

@@ -110,17 +110,18 @@ final class JdbcPruning {
    *
    * @param seq up to where it has come; 0 between two rounds
    * @param at when it was there
-   * @param youngest how old messages had to be; who wants younger ones does not wait for the next
-   *     round of others
+   * @param youngest how old messages had to be for whoever was there; null if all want the same.
+   *     Who wants younger ones does not wait for the next round of others, and is not sent back by
+   *     those who find all too young
    */
-  private record Place(Instant now, long seq, @Nullable Instant at, Duration youngest) {
+  private record Place(Instant now, long seq, @Nullable Instant at, @Nullable Duration youngest) {
 
     boolean rests(Pruning pruning) {
-      return seq == 0
-          && at != null
+      int others = youngest == null ? 0 : youngest.compareTo(pruning.youngest());
+      return at != null
           && !at.isAfter(now) // by a clock that was ahead, and would stop us until then
-          && youngest.compareTo(pruning.youngest()) <= 0
-          && Duration.between(at, now).compareTo(pruning.betweenRounds()) < 0;
+          && Duration.between(at, now).compareTo(pruning.betweenRounds()) < 0
+          && (seq == 0 ? others <= 0 : others < 0);
     }
   }
 
@@ -216,11 +217,11 @@ final class JdbcPruning {
           Instant now = session.time(row, 1);
           Dialect dialect = session.dialect;
           return switch (walk) {
-            case INBOX -> new Place(now, row.getLong(2), dialect.read(row, 3), Duration.ZERO);
+            case INBOX -> new Place(now, row.getLong(2), dialect.read(row, 3), null);
             case GUARDS ->
                 new Place(
                     now, row.getLong(4), dialect.read(row, 5), Duration.ofMillis(row.getLong(6)));
-            case ANSWERS -> new Place(now, 0, null, Duration.ZERO);
+            case ANSWERS -> new Place(now, 0, null, null);
           };
         });
   }
