@@ -1,5 +1,6 @@
 package dev.pigeonhole;
 
+import dev.pigeonhole.store.NewMessage;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -75,7 +76,7 @@ public final class GuardKey {
   public static GuardKey ofMessage(String handler, String source, @Nullable String id) {
     return new GuardKey(
         HandlerKey.of(handler),
-        "message",
+        NewMessage.UNKNOWN_TYPE,
         null,
         Objects.requireNonNull(source, "source"),
         id,

@@ -80,8 +80,9 @@ public final class IdempotentEndpoint {
   /**
    * An endpoint with the defaults of the draft.
    *
-   * @param name the handler key that receipts stand under, unique in the application: keys of two
-   *     endpoints never meet
+   * @param name the handler key that receipts stand under, unique in the application. Endpoints
+   *     know nothing of each other's keys; only while a request with a new key runs, others with
+   *     the same key wait for it
    * @param guard decides how long copies wait, how long and how large answers are kept, and whether
    *     a request without a key is refused or run every time ({@code missingKey})
    */

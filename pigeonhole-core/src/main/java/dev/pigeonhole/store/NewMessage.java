@@ -54,6 +54,9 @@ public record NewMessage(
   /** The transport, and the channel, of what only guards have seen. */
   public static final String GUARD = "guard";
 
+  /** The type of what a guard knows by its id alone. */
+  public static final String UNKNOWN_TYPE = "message";
+
   /** The content hash of a message of which nobody has said what it contains. */
   public static byte[] unknownContent() {
     return new byte[16];

@@ -174,6 +174,21 @@ class GuardCrossingTest {
 
   @ParameterizedTest
   @MethodSource(ALL)
+  void id08_ofTwoContentsInOneBatchTheFirstIsThatOfWhatAGuardHasSeen(TestDatabase database) {
+    rig = GuardRig.on(database);
+    Inbox other = inboxOf(notes().named("note"));
+    rig.guard.run(GuardKey.ofMessage(GuardRig.HANDLER, "notes", "m-1"), tx -> 1);
+
+    assertThat(other.accept("notes", List.of(Message.of("m-1", "hello"), Message.of("m-1", "bye"))))
+        .extracting(Object::getClass)
+        .containsExactly(Acceptance.Repeat.class, Acceptance.Conflict.class);
+    other.drain();
+
+    assertThat(notified).hasValue("hello");
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
   void aMessageThatAGuardHasSeenUnderItsOldestTypeIsNotTakenForAnOldOne(TestDatabase database) {
     rig = GuardRig.on(database);
     Inbox other =

@@ -92,6 +92,28 @@ class GuardRetentionTest {
     }
   }
 
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void whatAnInboxHasCalledARepeatIsTheInboxsToForget(TestDatabase database) {
+    JdbcStore store = store(database);
+    Inbox inbox =
+        Inbox.on(store)
+            .channel(Channel.named("c").on(String.class).handle("g", text -> {}).build())
+            .build();
+    try (database;
+        Guard guard = Guard.on(store).keepReceipts(Duration.ofSeconds(2)).build()) {
+      guard.run(GuardKey.ofMessage("g", "c", "m-1"), tx -> 1);
+      guard.run(KEY, tx -> 1);
+      assertThat(inbox.accept("c", Message.of("m-1", "hello")))
+          .isInstanceOf(Acceptance.Repeat.class);
+      passes(Duration.ofDays(30));
+
+      Eventually.until("one is left", Duration.ofSeconds(30), () -> messages(database) == 1);
+      assertThat(inbox.accept("c", Message.of("m-1", "hello")))
+          .isInstanceOf(Acceptance.Repeat.class);
+    }
+  }
+
   /** The inbox is always the first to walk: it looks whenever a second is over. */
   @ParameterizedTest
   @MethodSource(ALL)
@@ -208,8 +230,13 @@ class GuardRetentionTest {
     JdbcStore store = store(database);
     Inbox inbox =
         Inbox.on(store)
-            .channel(Channel.named("c").on(String.class).handle("g", text -> {}, inline()).build())
-            .keepReceipts(Duration.ofDays(1))
+            .channel(
+                Channel.named("c")
+                    .on(String.class)
+                    .keepReceipts(Duration.ofDays(1)) // the guard does not know the type
+                    .handle("g", text -> {}, inline())
+                    .build())
+            .keepReceipts(Duration.ofMinutes(1))
             .build();
     try (database;
         Guard guard = Guard.on(store).keepReceipts(Duration.ofSeconds(2)).build()) {
@@ -226,6 +253,8 @@ class GuardRetentionTest {
             passes(Duration.ofMillis(10)); // rounds are counted by the same clock
             return messages(database) < 2;
           });
+      passes(Duration.ofHours(2));
+      inbox.drain();
       assertThat(inbox.accept("c", Message.of("m-1", "hello")))
           .isInstanceOf(Acceptance.Repeat.class);
       passes(Duration.ofDays(1));

@@ -11,6 +11,7 @@ import dev.pigeonhole.internal.registry.HeaderFormat;
 import dev.pigeonhole.internal.registry.Keep;
 import dev.pigeonhole.internal.registry.Registry;
 import dev.pigeonhole.internal.registry.TypeSpec;
+import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.StoredMessage;
 import java.time.Duration;
@@ -49,6 +50,7 @@ public final class Retention implements Pruning {
   private final List<PruneListener> listeners;
   private final Map<String, Keep> ofTypes = new HashMap<>();
   private final Map<Integer, Keep> ofHandlers = new HashMap<>();
+  private final @Nullable Duration ofAnyType;
 
   public Retention(Times times, Registry registry, List<PruneListener> listeners) {
     this.times = times;
@@ -58,6 +60,7 @@ public final class Retention implements Pruning {
         type.names().forEach(name -> ofTypes.merge(name, type.keep(), Retention::longer));
       }
     }
+    this.ofAnyType = longestOfTypes();
     for (BoundHandler handler : registry.handlers()) {
       Keep own = handler.spec().keep();
       handler.ids().forEach(id -> ofHandlers.merge(id.family(), own, Retention::longer));
@@ -148,7 +151,24 @@ public final class Retention implements Pruning {
   }
 
   private Keep ofType(Finished message) {
-    return ofTypes.getOrDefault(message.type(), Keep.AS_INBOX);
+    Keep own = ofTypes.get(message.type());
+    if (own == null && message.type().equals(NewMessage.UNKNOWN_TYPE)) {
+      return new Keep(ofAnyType, null); // a guard saw it first, and it may be of any
+    }
+    return own == null ? Keep.AS_INBOX : own;
+  }
+
+  /** The longest time of any type; null where one is kept for ever. */
+  private @Nullable Duration longestOfTypes() {
+    Duration longest = times.receipts();
+    for (Keep each : ofTypes.values()) {
+      Duration kept = each.receipts() == null ? times.receipts() : each.receipts();
+      if (kept == null) {
+        return null;
+      }
+      longest = longerOf(longest, kept);
+    }
+    return longest;
   }
 
   /** How long messages of this type are known after their last completion; null for ever. */

@@ -89,7 +89,7 @@ interface Dialect {
   /** The isolation of the present transaction, as an expression. */
   String isolation();
 
-  /** Commits. Transactions of ours end here or in {@link #rollback}. */
+  /** Commits. All transactions of ours but migrations end here or in {@link #rollback}. */
   default void commit(Connection connection) throws SQLException {
     connection.commit();
   }

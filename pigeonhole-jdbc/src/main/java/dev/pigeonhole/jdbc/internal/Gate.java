@@ -113,6 +113,14 @@ final class Gate {
       WHERE seq = ? AND dropped = TRUE
       """;
 
+  // Index: message_pk.
+  private static final String ADOPT =
+      """
+      UPDATE {message} SET type = ?, channel = ?, transport = ?, content_hash = ?
+      WHERE seq = ? AND transport = '%s'
+      """
+          .formatted(NewMessage.GUARD);
+
   // Index: receipt_pk.
   private static final String FINISHED =
       "SELECT seq, handler FROM {receipt} WHERE seq :seqs AND " + Receipts.COUNTS;
@@ -269,6 +277,7 @@ final class Gate {
     Map<Long, Integer> repeats = new LinkedHashMap<>();
     Set<Long> stale = new LinkedHashSet<>();
     List<Copy> copies = new ArrayList<>();
+    Map<Long, byte[]> told = new HashMap<>(); // of which only guards knew, and not what it contains
     List<Wanted> wanted = new ArrayList<>();
     Set<List<Long>> claimed = new LinkedHashSet<>();
     Map<Integer, List<HandlerId>> added = new LinkedHashMap<>();
@@ -288,12 +297,16 @@ final class Gate {
         stale.add(known.seq());
       }
       if (message.onConflict() != OnConflict.REPEAT
-          && !NewMessage.sameContent(known.contentHash(), message.contentHash())) {
+          && !NewMessage.sameContent(
+              told.getOrDefault(known.seq(), known.contentHash()), message.contentHash())) {
         batch.results[i] = new AcceptResult.Differs(known.seq());
         if (message.onConflict() == OnConflict.KEEP) {
           copies.add(new Copy(known.seq(), message));
         }
         continue;
+      }
+      if (known.dropped()) {
+        told.putIfAbsent(known.seq(), message.contentHash());
       }
       added.put(i, new ArrayList<>());
       for (HandlerId handler : families.distinct(message).handlers()) {
@@ -331,8 +344,9 @@ final class Gate {
   /**
    * A guard knows an identity and nothing else, so whoever adds the first deliveries brings what
    * they need: the content with its type, and the place in the order. Nothing is open meanwhile
-   * that could have another one. It must be there before the deliveries, which are put in its lane;
-   * and where every handler has finished, nobody needs it.
+   * that could have another one. It must be there before the deliveries, which are put in its lane.
+   * Where every handler has finished, nobody needs it; but from now on it is the inbox's to forget,
+   * which has told somebody that it is known.
    */
   private List<Wanted> fill(Session session, List<Wanted> wanted) throws SQLException {
     Set<Long> empty =
@@ -359,6 +373,14 @@ final class Gate {
       }
     }
     session.batch(FILL, List.copyOf(bringing.values()), Gate::bindFilling);
+    Map<Long, Wanted> finishedByGuards = new LinkedHashMap<>();
+    for (Wanted each : wanted) {
+      long seq = each.known().seq();
+      if (empty.contains(seq) && !bringing.containsKey(seq)) {
+        finishedByGuards.putIfAbsent(seq, each);
+      }
+    }
+    session.batch(ADOPT, List.copyOf(finishedByGuards.values()), Gate::bindAdopting);
     return wanted.stream()
         .map(
             each -> {
@@ -382,6 +404,16 @@ final class Gate {
         .add(message.headers())
         .add(message.contentHash())
         .add(message.occurredAt())
+        .add(each.known().seq());
+  }
+
+  private static void bindAdopting(Params params, Wanted each) throws SQLException {
+    NewMessage message = each.message();
+    params
+        .add(message.type())
+        .add(message.channel())
+        .add(message.transport())
+        .add(message.contentHash())
         .add(each.known().seq());
   }
 
