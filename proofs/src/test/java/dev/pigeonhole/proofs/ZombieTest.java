@@ -22,10 +22,13 @@ import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.ParentWatch;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -42,8 +45,9 @@ class ZombieTest {
 
   @ParameterizedTest
   @EnumSource(names = {"POSTGRES", "MARIADB"})
-  void aZombiesFailureDoesNotEndTheAttemptAfterAnOperatorsRetry(DatabaseKind kind)
-      throws Exception {
+  void aZombiesFailureDoesNotEndTheAttemptAfterAnOperatorsRetry(
+      DatabaseKind kind, @TempDir Path directory) throws Exception {
+    Path mayFail = directory.resolve("may-fail");
     try (TestDatabase database = TestDatabases.open(kind)) {
       Schema.migrate(database.dataSource());
       CountDownLatch freshAttempt = new CountDownLatch(1);
@@ -64,7 +68,7 @@ class ZombieTest {
       try (JavaProcess zombie =
           JavaProcess.of(Sleeper.class)
               .heap("128m")
-              .args(database.jdbcUrl(), database.user(), database.password())
+              .args(database.jdbcUrl(), database.user(), database.password(), mayFail)
               .start()) {
         zombie.awaitLine("BEGUN", PATIENCE);
         zombie.pause();
@@ -73,6 +77,7 @@ class ZombieTest {
           assertThat(inbox.admin().as("proof").retry(CHANNEL, "m-1", "slow", "try again")).isTrue();
           assertThat(freshAttempt.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
 
+          Files.createFile(mayFail);
           zombie.resume();
           zombie.awaitLine("REFUSED slow", PATIENCE);
           DeliveryView meanwhile = inbox.find(CHANNEL, "m-1", "slow").orElseThrow();
@@ -115,21 +120,15 @@ class ZombieTest {
       ParentWatch.install();
       TestDatabase database = TestDatabase.attach(args[0], args[1], args[2]);
       try (HikariDataSource pool = database.pool(8)) {
-        inbox(pool, received -> failAfterThePause(), refusals()).start().awaitStopped();
+        Path mayFail = Path.of(args[3]);
+        inbox(pool, received -> failWhenItMay(mayFail), refusals()).start().awaitStopped();
       }
     }
 
-    private static void failAfterThePause() throws InterruptedException {
+    private static void failWhenItMay(Path file) throws InterruptedException {
       System.out.println("BEGUN");
-      long last = System.nanoTime();
-      long stoodStill = 0;
-      // A jump of the clock is how a process learns that it has stood still. Each reading begins
-      // the next span, for a pause between two readings would be seen by neither.
-      while (stoodStill < TimeUnit.MILLISECONDS.toNanos(1_500)) {
+      while (Files.notExists(file)) {
         TimeUnit.MILLISECONDS.sleep(10);
-        long now = System.nanoTime();
-        stoodStill = now - last;
-        last = now;
       }
       throw new IllegalStateException("late failure of a zombie");
     }
