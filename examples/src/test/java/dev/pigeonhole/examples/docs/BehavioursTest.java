@@ -2,14 +2,11 @@ package dev.pigeonhole.examples.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -38,9 +35,9 @@ class BehavioursTest {
   }
 
   @BeforeAll
-  static void readTheTests() throws IOException {
-    try (Stream<Path> files = Files.walk(Documents.ROOT)) {
-      for (Path file : files.filter(HazardsTest::isTest).toList()) {
+  static void readTheTests() {
+    for (Path file : Documents.sources()) {
+      if (Documents.isTest(file)) {
         Matcher test = TEST.matcher(String.join("\n", Documents.lines(file)));
         while (test.find()) {
           Matcher number = NUMBER.matcher(test.group(1));

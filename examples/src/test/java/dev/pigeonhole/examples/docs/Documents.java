@@ -43,6 +43,30 @@ final class Documents {
     }
   }
 
+  /** Every Java file of the modules; not below target, where servers of other tests come and go. */
+  static List<Path> sources() {
+    List<Path> sources = new ArrayList<>();
+    try (Stream<Path> modules = Files.list(ROOT)) {
+      for (Path module : modules.sorted().toList()) {
+        Path source = module.resolve("src");
+        if (Files.isDirectory(source)) {
+          try (Stream<Path> files = Files.walk(source)) {
+            files.filter(file -> file.toString().endsWith(".java")).forEach(sources::add);
+          }
+        }
+      }
+      return sources;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Whether a source is a test, or a contract that stores are tested by. */
+  static boolean isTest(Path source) {
+    String path = ROOT.relativize(source).toString().replace('\\', '/');
+    return path.contains("/src/test/") || path.startsWith("pigeonhole-tck/src/main/");
+  }
+
   static List<String> lines(Path file) {
     try {
       return Files.readAllLines(file);

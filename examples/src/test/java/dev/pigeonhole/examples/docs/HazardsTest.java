@@ -2,8 +2,6 @@ package dev.pigeonhole.examples.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Locale;
@@ -12,7 +10,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -48,9 +45,9 @@ class HazardsTest {
   }
 
   @BeforeAll
-  static void readTheTests() throws IOException {
-    try (Stream<Path> files = Files.walk(Documents.ROOT)) {
-      for (Path file : files.filter(HazardsTest::isTest).toList()) {
+  static void readTheTests() {
+    for (Path file : Documents.sources()) {
+      if (Documents.isTest(file)) {
         Matcher name = NAME.matcher(String.join("\n", Documents.lines(file)));
         while (name.find()) {
           String found = name.group(1) == null ? name.group(2) : name.group(1);
@@ -60,13 +57,6 @@ class HazardsTest {
         }
       }
     }
-  }
-
-  static boolean isTest(Path file) {
-    String path = Documents.ROOT.relativize(file).toString().replace('\\', '/');
-    return path.endsWith(".java")
-        && !path.contains("/target/")
-        && (path.contains("/src/test/") || path.startsWith("pigeonhole-tck/src/main/"));
   }
 
   private static void collect(Matcher number, Set<String> into) {

@@ -2,8 +2,6 @@ package dev.pigeonhole.examples.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Locale;
@@ -13,7 +11,6 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -48,9 +45,9 @@ class WeaknessesTest {
   }
 
   @BeforeAll
-  static void readTheTests() throws IOException {
-    try (Stream<Path> files = Files.walk(Documents.ROOT)) {
-      for (Path file : files.filter(HazardsTest::isTest).toList()) {
+  static void readTheTests() {
+    for (Path file : Documents.sources()) {
+      if (Documents.isTest(file)) {
         String type = file.getFileName().toString().replace(".java", "");
         Matcher test = TEST.matcher(String.join("\n", Documents.lines(file)));
         while (test.find()) {
