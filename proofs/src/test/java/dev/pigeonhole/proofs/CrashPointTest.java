@@ -201,7 +201,6 @@ class CrashPointTest {
   private static JavaProcess.Builder life(TestDatabase database, Path ledgers, int life) {
     return JavaProcess.of(Life.class)
         .heap("128m")
-        .option("-Xshare:auto")
         .args(database.jdbcUrl(), database.user(), database.password(), ledgers, life);
   }
 

@@ -144,7 +144,6 @@ class GuardCrashTest {
   private static JavaProcess.Builder caller(TestDatabase database, Path path, int life) {
     return JavaProcess.of(GuardCaller.class)
         .heap("64m")
-        .option("-Xshare:auto")
         .args(database.jdbcUrl(), database.user(), database.password(), path, life);
   }
 

@@ -86,6 +86,7 @@ public final class JavaProcess implements AutoCloseable {
       // Children are many and short-lived on a small machine.
       command.add("-XX:+UseSerialGC");
       command.add("-XX:TieredStopAtLevel=1");
+      command.addAll(ClassArchive.options());
       command.addAll(options);
       command.add(main.getName());
       command.addAll(args);
@@ -96,7 +97,7 @@ public final class JavaProcess implements AutoCloseable {
   private static JavaProcess launch(String name, List<String> command) {
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
     // In the environment it may be as long as it likes.
-    builder.environment().put("CLASSPATH", System.getProperty("java.class.path"));
+    builder.environment().put("CLASSPATH", ClassArchive.classPath());
     try {
       Process process = builder.start();
       Process guard =
