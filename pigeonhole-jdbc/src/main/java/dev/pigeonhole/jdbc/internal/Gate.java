@@ -365,22 +365,17 @@ final class Gate {
                 empty,
                 row -> List.of(row.getLong(1), (long) families.head(row.getInt(2)))));
     Map<Long, Wanted> bringing = new LinkedHashMap<>();
+    Map<Long, Wanted> adopting = new LinkedHashMap<>();
     for (Wanted each : wanted) {
       long seq = each.known().seq();
-      if (empty.contains(seq)
-          && !finished.contains(List.of(seq, (long) families.head(each.handler().family())))) {
-        bringing.putIfAbsent(seq, each);
+      if (empty.contains(seq)) {
+        long head = families.head(each.handler().family());
+        (finished.contains(List.of(seq, head)) ? adopting : bringing).putIfAbsent(seq, each);
       }
     }
+    adopting.keySet().removeAll(bringing.keySet());
     session.batch(FILL, List.copyOf(bringing.values()), Gate::bindFilling);
-    Map<Long, Wanted> finishedByGuards = new LinkedHashMap<>();
-    for (Wanted each : wanted) {
-      long seq = each.known().seq();
-      if (empty.contains(seq) && !bringing.containsKey(seq)) {
-        finishedByGuards.putIfAbsent(seq, each);
-      }
-    }
-    session.batch(ADOPT, List.copyOf(finishedByGuards.values()), Gate::bindAdopting);
+    session.batch(ADOPT, List.copyOf(adopting.values()), Gate::bindAdopting);
     return wanted.stream()
         .map(
             each -> {
