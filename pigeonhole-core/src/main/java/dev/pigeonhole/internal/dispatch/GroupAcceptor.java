@@ -10,40 +10,68 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Lets accepts of many threads share commits, without a thread of its own and without waiting when
- * idle: whoever gets the lock commits for everybody who queued up while the last commit was under
- * way, and the others find their answer ready when the lock comes to them.
+ * idle: one caller leads and commits for everybody who queued up while the last commit was under
+ * way. Then it hands the lead to the first who waits, and wakes its own group. Nobody who has an
+ * answer stands in line for anything: callers that come again at once are in the next group, so
+ * that groups grow with the number of callers.
  *
  * <p>Callers share a commit, not their troubles. Whoever could not be served with the others, since
  * an open transaction is in the way or the group failed for a reason that may be somebody else's,
- * accepts alone, on its own thread and without the lock. Only an outage concerns all alike.
+ * accepts alone, on its own thread and beside the leader. Only an outage concerns all alike.
  */
 public final class GroupAcceptor {
+  /** How far an accept is. */
+  private enum State {
+    WAITS,
+    LEADS,
+    ENDED
+  }
+
   private static final class Pending {
     final List<NewMessage> batch;
-    // Written by the leader, read by the owner: both while holding the lock.
+
+    // Written by the leader before the end, read by the caller behind it. With neither of the two
+    // the caller asks again by itself.
     @Nullable List<AcceptResult> results;
     @Nullable RuntimeException failure;
-    boolean alone; // no answer: its owner asks again by itself
+
+    private final Thread caller = Thread.currentThread();
+    private volatile State state = State.WAITS;
 
     Pending(List<NewMessage> batch) {
       this.batch = batch;
     }
 
-    boolean done() {
-      return results != null || failure != null || alone;
+    /** Waits for the lead or the end. An interrupt is kept for later: a group may have it. */
+    State await() {
+      boolean interrupted = false;
+      while (state == State.WAITS) {
+        LockSupport.park(this);
+        interrupted |= Thread.interrupted();
+      }
+      if (interrupted) {
+        caller.interrupt();
+      }
+      return state;
+    }
+
+    void goOn(State next) {
+      state = next;
+      LockSupport.unpark(caller);
     }
   }
 
   private final Acceptor acceptor;
   private final int groupSize;
-  private final ReentrantLock leading = new ReentrantLock();
   private final ReentrantLock queueing = new ReentrantLock();
-  private final Deque<Pending> queue = new ArrayDeque<>();
+  private final Deque<Pending> queue = new ArrayDeque<>(); // guarded by queueing
+  private boolean led; // guarded by queueing
 
   public GroupAcceptor(Acceptor acceptor, int groupSize) {
     this.acceptor = acceptor;
@@ -55,19 +83,8 @@ public final class GroupAcceptor {
       return acceptor.accept(batch); // big enough to be worth a commit of its own
     }
     Pending mine = new Pending(batch);
-    queueing.lock();
-    try {
-      queue.addLast(mine);
-    } finally {
-      queueing.unlock();
-    }
-    leading.lock();
-    try {
-      while (!mine.done()) {
-        commit(nextGroup());
-      }
-    } finally {
-      leading.unlock();
+    if (takesTheLead(mine) || mine.await() == State.LEADS) {
+      lead(mine);
     }
     if (mine.failure != null) {
       throw mine.failure;
@@ -75,6 +92,47 @@ public final class GroupAcceptor {
     return mine.results == null
         ? acceptor.accept(mine.batch)
         : withoutBusy(mine.batch, mine.results);
+  }
+
+  /** Queues up; true if nobody leads. */
+  private boolean takesTheLead(Pending mine) {
+    queueing.lock();
+    try {
+      queue.addLast(mine);
+      boolean first = !led;
+      led = true;
+      return first;
+    } finally {
+      queueing.unlock();
+    }
+  }
+
+  /** Commits the group of the caller, who is the first in the queue. */
+  private void lead(Pending mine) {
+    List<Pending> group = List.of();
+    try {
+      group = nextGroup();
+      commit(group);
+    } finally {
+      handOn(mine); // the next commit begins while this group is woken
+      for (Pending each : group) {
+        each.goOn(State.ENDED);
+      }
+    }
+  }
+
+  private void handOn(Pending mine) {
+    queueing.lock();
+    try {
+      queue.remove(mine); // it is there only if no group could be put together
+      Pending next = queue.peekFirst();
+      led = next != null;
+      if (next != null) {
+        next.goOn(State.LEADS);
+      }
+    } finally {
+      queueing.unlock();
+    }
   }
 
   /** Asks again, alone, for what the group had no answer to. */
@@ -163,11 +221,7 @@ public final class GroupAcceptor {
         }
       }
     } catch (Error e) {
-      // Whoever caused it meets it again alone; the others go on.
-    } finally {
-      for (Pending pending : group) {
-        pending.alone = !pending.done(); // nobody knows whose fault it was
-      }
+      // Nobody knows whose fault it was: whoever caused it meets it again alone, the others go on.
     }
   }
 

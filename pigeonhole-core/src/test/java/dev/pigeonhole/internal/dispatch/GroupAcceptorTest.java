@@ -28,7 +28,7 @@ class GroupAcceptorTest {
   private static final int GROUP = 100;
 
   /** Answers each message with the number in its id; holds the first commit until told. */
-  private static final class Slow implements Acceptor {
+  private static class Slow implements Acceptor {
     final CountDownLatch firstBegan = new CountDownLatch(1);
     final CountDownLatch firstMayEnd = new CountDownLatch(1);
     final List<Integer> commits = Collections.synchronizedList(new ArrayList<>());
@@ -163,6 +163,41 @@ class GroupAcceptorTest {
       assertThat(all.get(i).get(20, TimeUnit.SECONDS)).isEqualTo(answers(i, 1));
     }
     assertThat(store.commits).containsExactly(1, 50);
+  }
+
+  /** Each commit ends when all callers but its own wait for the next one. */
+  @Test
+  void whoeverHasAnAnswerStandsInNobodysLine() throws Exception {
+    int callers = 20;
+    CountDownLatch enough = new CountDownLatch(callers * 20);
+    GroupAcceptor[] self = new GroupAcceptor[1];
+    Acceptor patient =
+        new Slow() {
+          @Override
+          public List<AcceptResult> acceptTogether(List<NewMessage> batch) {
+            while (self[0].queued() < callers - batch.size()
+                && enough.getCount() > 0
+                && !Thread.currentThread().isInterrupted()) {
+              Thread.onSpinWait();
+            }
+            return batch.stream()
+                .map(each -> (AcceptResult) new AcceptResult.Stored(Long.parseLong(each.id())))
+                .toList();
+          }
+        };
+    self[0] = new GroupAcceptor(patient, GROUP);
+
+    for (int i = 0; i < callers; i++) {
+      int number = i;
+      threads.execute(
+          () -> {
+            while (enough.getCount() > 0) {
+              self[0].accept(batch(number, 1));
+              enough.countDown();
+            }
+          });
+    }
+    await(enough);
   }
 
   @Test
