@@ -116,6 +116,8 @@ final class GuardEntry {
    * How it begins.
    *
    * @param seq the message's number, for whoever may run
+   * @param row where the receipt stands, as the database names the place; null where it has to be
+   *     looked up
    * @param handler by the number and the name that the receipt stands under
    * @param known where the message was found, for whoever may run; null if it is new
    * @param taken what the run takes over
@@ -123,6 +125,7 @@ final class GuardEntry {
    */
   record Entered(
       long seq,
+      @Nullable String row,
       HandlerId handler,
       @Nullable Found known,
       List<GuardTaken> taken,
@@ -131,7 +134,11 @@ final class GuardEntry {
     private static final HandlerId NOBODY = new HandlerId("", 0, 0);
 
     static Entered told(Verdict verdict) {
-      return new Entered(0, NOBODY, null, List.of(), verdict);
+      return new Entered(0, null, NOBODY, null, List.of(), verdict);
+    }
+
+    static Entered asNew(GuardSql.Fresh fresh, HandlerId handler) {
+      return new Entered(fresh.seq(), fresh.row(), handler, null, List.of(), null);
     }
   }
 
@@ -190,9 +197,10 @@ final class GuardEntry {
     boolean alone = families.kin(family).size() > 1;
     String lock = alone ? "FOR UPDATE" : sql.share();
     for (int round = 0; round < MOST_VANISHINGS; round++) {
-      Optional<Long> fresh = sql.enterNew(session, left(end), request, comer.token(), alone);
+      Optional<GuardSql.Fresh> fresh =
+          sql.enterNew(session, left(end), request, comer.token(), alone);
       if (fresh.isPresent()) {
-        return new Entered(fresh.get(), request.handler(), null, List.of(), null);
+        return Entered.asNew(fresh.get(), request.handler());
       }
       Optional<Found> found = find(session, left(end), message, lock);
       if (found.isPresent()) {
@@ -245,7 +253,7 @@ final class GuardEntry {
     if (!after.isEmpty()) {
       throw again("A delivery was moved meanwhile");
     }
-    return new Entered(found.seq(), named(session, handler, first), found, taken, null);
+    return new Entered(found.seq(), null, named(session, handler, first), found, taken, null);
   }
 
   /** A delivery may have been stored, and tried, under a former name. */

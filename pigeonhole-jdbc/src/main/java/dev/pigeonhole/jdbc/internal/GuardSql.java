@@ -5,6 +5,7 @@ import dev.pigeonhole.store.NewMessage;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a guard asks for in a transaction that it shares with the work behind it: statements that
@@ -44,6 +45,24 @@ interface GuardSql {
       Session.Mapper<T> mapper)
       throws SQLException;
 
+  /**
+   * An identity that was new.
+   *
+   * @param row where its receipt stands, as the database names the place; null where it has to be
+   *     looked up
+   */
+  record Fresh(long seq, @Nullable String row) {}
+
+  /**
+   * Completes a receipt that was stored in the same transaction; answers how many were hit.
+   *
+   * @param row what {@link Fresh} says of it
+   */
+  default int complete(Session session, String statement, @Nullable String row, Session.Bind bind)
+      throws SQLException {
+    return update(session, statement, bind);
+  }
+
   /** Changes rows by their key; answers how many. */
   default int update(Session session, String statement, Session.Bind bind) throws SQLException {
     return session.update(statement, bind);
@@ -54,9 +73,9 @@ interface GuardSql {
    * for.
    *
    * @param alone whether the row of a known one will be locked against other guards next
-   * @return its number; empty if it is known
+   * @return empty if it is known
    */
-  Optional<Long> enterNew(
+  Optional<Fresh> enterNew(
       Session session, int waitMillis, Request request, long token, boolean alone)
       throws SQLException;
 

@@ -43,7 +43,7 @@ final class H2GuardSql implements GuardSql {
   }
 
   @Override
-  public Optional<Long> enterNew(
+  public Optional<Fresh> enterNew(
       Session session, int waitMillis, Request request, long token, boolean alone)
       throws SQLException {
     long seq = session.nextValue("{message_seq}");
@@ -58,7 +58,7 @@ final class H2GuardSql implements GuardSql {
     }
     GuardTaken nothing = GuardTaken.none(request.handler());
     session.update(INSERT_RECEIPT + ROW, GuardSql.receipt(seq, request, nothing, token));
-    return Optional.of(seq);
+    return Optional.of(new Fresh(seq, null));
   }
 
   @Override

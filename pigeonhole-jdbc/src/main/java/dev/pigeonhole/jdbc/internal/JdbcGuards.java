@@ -373,7 +373,8 @@ final class JdbcGuards implements Guards {
       undoEffects(session.connection, done.failure(), done.clean());
     }
     String complete = COMPLETE.formatted(Receipts.COMPLETED, until(session, request.keepReceipt()));
-    if (sql.update(session, complete, params -> bind(params, entered, token)) != 1) {
+    Session.Bind bind = params -> bind(params, entered, token);
+    if (sql.complete(session, complete, entered.row(), bind) != 1) {
       throw lost(done);
     }
     if (!entry.take(session, entered)) {

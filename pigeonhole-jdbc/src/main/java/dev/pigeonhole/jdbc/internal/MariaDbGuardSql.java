@@ -54,7 +54,7 @@ final class MariaDbGuardSql implements GuardSql {
   }
 
   @Override
-  public Optional<Long> enterNew(
+  public Optional<Fresh> enterNew(
       Session session, int waitMillis, Request request, long token, boolean alone)
       throws SQLException {
     String insert = alone ? NEW_MESSAGE_OR_LOCK : NEW_MESSAGE;
@@ -79,7 +79,7 @@ final class MariaDbGuardSql implements GuardSql {
     }
     GuardTaken nothing = GuardTaken.none(request.handler());
     session.update(INSERT_RECEIPT + ROW, GuardSql.receipt(seq, request, nothing, token));
-    return Optional.of(seq);
+    return Optional.of(new Fresh(seq, null));
   }
 
   @Override

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The settings go with the statement in one round trip: set in front of it, put back behind it. If
@@ -33,23 +34,39 @@ final class PostgresGuardSql implements GuardSql {
           .map("set_config('%1$s', current_setting('pigeonhole.%1$s'), true)"::formatted)
           .collect(Collectors.joining(", ", ";\nSELECT ", ""));
 
-  // Arbiters: message_identity, receipt_pk.
+  // Arbiters: message_identity, receipt_pk. Nothing is looked up, so one plan serves for ever. The
+  // limit is set before the insert that may wait, whose rows come from base, and put back behind
+  // all
+  // inserts, whose rows are counted first.
   private static final String ENTER_NEW =
       """
-      WITH base AS MATERIALIZED (SELECT nextval('{message_seq}') AS seq), fresh AS (
+      WITH base AS MATERIALIZED (
+        SELECT nextval('{message_seq}') AS seq,
+               set_config('pigeonhole.lock_timeout', current_setting('lock_timeout'), true),
+               set_config('lock_timeout', ?, true)
+      ), fresh AS (
       """
           + INSERT_MESSAGE
           + """
             SELECT base.seq, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, TRUE, {now} FROM base
             ON CONFLICT (source, id) DO NOTHING
-            RETURNING seq)
+            RETURNING seq
+            ), kept AS (
             """
           + INSERT_RECEIPT
           + """
             SELECT fresh.seq, ?, ?, 0, 0, 0, ?, ?, %d, {now} FROM fresh
-            RETURNING seq
+            RETURNING seq, ctid
+            )
+            SELECT max(seq), max(ctid::text),
+                   set_config('lock_timeout', current_setting('pigeonhole.lock_timeout'), true)
+            FROM kept
             """
               .formatted(Receipts.RUNNING);
+
+  // Our own row of the same transaction, which nobody else can have moved: found without an index,
+  // whatever the server thinks of the size of the table.
+  private static final String AT = " AND ctid = ?::tid";
 
   @Override
   public <T> List<T> query(
@@ -69,21 +86,41 @@ final class PostgresGuardSql implements GuardSql {
   }
 
   @Override
-  public Optional<Long> enterNew(
+  public Optional<Fresh> enterNew(
       Session session, int waitMillis, Request request, long token, boolean alone)
       throws SQLException {
-    return query(
-            session,
-            waitMillis,
+    return session
+        .query(
             ENTER_NEW,
             params -> {
+              params.add(String.valueOf(waitMillis));
               GuardSql.bind(params, request.message(), token);
               params.add(request.handler().family()).add(request.handler().keyId());
               params.add(token).add(request.asked());
             },
-            row -> row.getLong(1))
+            row -> {
+              String at = row.getString(2);
+              return at == null
+                  ? Optional.<Fresh>empty()
+                  : Optional.of(new Fresh(row.getLong(1), at));
+            })
         .stream()
+        .flatMap(Optional::stream)
         .findFirst();
+  }
+
+  @Override
+  public int complete(Session session, String statement, @Nullable String row, Session.Bind bind)
+      throws SQLException {
+    if (row == null) {
+      return update(session, statement, bind);
+    }
+    return session.update(
+        statement + AT,
+        params -> {
+          bind.bind(params);
+          params.add(row);
+        });
   }
 
   @Override
