@@ -9,18 +9,12 @@ import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.DuePosition;
 import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
-import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.Range;
 import java.sql.SQLException;
-import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -73,74 +67,6 @@ final class PostgresStatements implements Statements {
                       .formatted(setting, setting))
           .collect(Collectors.joining(", ", ";\nSELECT ", ""));
 
-  // Numbers are base + position in the list, whatever order the rows are inserted in. Handlers of
-  // message p stand at first[p]..last[p] of the arrays behind. Arbiter: message_identity.
-  private static final String INSERT =
-      """
-      WITH base AS MATERIALIZED (
-        SELECT nextval('{message_seq}') AS seq, {now} AS now
-      ), fresh AS (
-        INSERT INTO {message} (seq, source, id, type, channel, transport, lane, ordering_key, key_hash,
-                               content, content_type, headers, content_hash, occurred_at, received_at, token)
-        SELECT (SELECT seq FROM base) + i.position, i.source, i.id, i.type, i.channel, i.transport,
-               i.lane, i.ordering_key, i.key_hash, i.content, i.content_type, i.headers,
-               i.content_hash, i.occurred_at, (SELECT now FROM base), ?
-        FROM unnest(?::int[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::int[], ?::text[],
-                    ?::bigint[], ?::bytea[], ?::text[], ?::bytea[], ?::bytea[], ?::timestamptz[])
-          AS i(position, source, id, type, channel, transport, lane, ordering_key,
-               key_hash, content, content_type, headers, content_hash, occurred_at)
-        ON CONFLICT (source, id) DO NOTHING
-        RETURNING seq, lane, key_hash
-      ), wanted AS MATERIALIZED (
-        SELECT f.seq, f.lane, f.key_hash, (?::int[])[n] AS handler, (?::int[])[n] AS key_id,
-               %s AS due_at, %s AS place
-        FROM base CROSS JOIN fresh f
-        CROSS JOIN LATERAL generate_series((?::int[])[(f.seq - base.seq)::int + 1],
-                                           (?::int[])[(f.seq - base.seq)::int + 1]) AS n
-      ), ready AS (
-        INSERT INTO {delivery} (lane, handler, seq, key_id, key_hash)
-        SELECT lane, handler, seq, key_id, key_hash FROM wanted%s
-      )%s
-      SELECT (f.seq - base.seq)::int, f.seq FROM fresh f CROSS JOIN base
-      """;
-
-  // Messages that nobody takes; most batches have none.
-  private static final String UNHANDLED =
-      """
-      , unhandled AS (
-        INSERT INTO {unhandled} (seq)
-        SELECT f.seq FROM fresh f CROSS JOIN base WHERE (?::bool[])[(f.seq - base.seq)::int + 1]
-      )""";
-
-  private static final String INSERT_READY = insertReady("");
-  private static final String INSERT_READY_SOME_UNHANDLED = insertReady(UNHANDLED);
-  private static final String INSERT_SOME_LATER = insertSomeLater("");
-  private static final String INSERT_SOME_LATER_SOME_UNHANDLED = insertSomeLater(UNHANDLED);
-
-  private static String insertReady(String unhandled) {
-    return INSERT.formatted("NULL::timestamptz", "0", "", unhandled);
-  }
-
-  private static String insertSomeLater(String unhandled) {
-    return INSERT.formatted(
-        """
-        (SELECT due FROM (SELECT (?::timestamptz[])[(f.seq - base.seq)::int + 1] AS due) AS d
-                   WHERE due > base.now)""",
-        "(?::bigint[])[(f.seq - base.seq)::int + 1]",
-        " WHERE due_at IS NULL AND place = 0",
-        """
-        , waiting AS (
-          INSERT INTO {later} (lane, handler, seq, key_id, key_hash, due_at, reason)
-          SELECT lane, handler, seq, key_id, key_hash, due_at, 'not before'
-          FROM wanted WHERE due_at IS NOT NULL
-        ), placed AS (
-          INSERT INTO {later} (lane, handler, seq, key_id, key_hash, due_at, place, reason)
-          SELECT lane, handler, seq, key_id, key_hash, (SELECT now FROM base), place, 'priority'
-          FROM wanted WHERE due_at IS NULL AND place <> 0
-        )"""
-            + unhandled);
-  }
-
   // Of a receipt that counts nothing changes, see Receipts.
   private static final String OVER_RUNNING =
       """
@@ -162,11 +88,10 @@ final class PostgresStatements implements Statements {
       FOR UPDATE OF m
       """;
 
-  // Index: delivery_pk, then receipt_pk as the arbiter.
-  private static final String COMPLETE_FRESH =
+  private static final String COMPLETE =
       """
       WITH gone AS (
-        DELETE FROM {delivery} d
+        DELETE FROM %s d
         USING unnest(?::int[], ?::int[], ?::bigint[], ?::int[], ?::int[])
           AS i(lane, handler, seq, version, crashes)
         WHERE d.lane = i.lane AND d.handler = i.handler AND d.seq = i.seq AND d.version = i.version
@@ -177,26 +102,21 @@ final class PostgresStatements implements Statements {
         %s
       )
       SELECT handler, seq FROM gone
-      """
-          .formatted(OVER_RUNNING);
+      """;
+
+  // Index: delivery_pk.
+  private static final String COMPLETE_FRESH = COMPLETE.formatted("{delivery}", "");
 
   // Index: later_pk.
-  private static final String COMPLETE_LATE =
-      """
-      WITH gone AS (
-        DELETE FROM {later} d
-        USING unnest(?::int[], ?::int[], ?::bigint[], ?::int[], ?::int[])
-          AS i(lane, handler, seq, version, crashes)
-        WHERE d.seq = i.seq AND d.handler = i.handler AND d.lane = i.lane AND d.version = i.version
-        RETURNING d.seq, d.handler, d.key_id, d.failures, i.crashes, d.releases
-      ), done AS (
-        INSERT INTO {receipt} AS r (seq, handler, key_id, completed_at, failures, crashes, releases)
-        SELECT seq, handler, key_id, {now}, failures, crashes, releases FROM gone
-        %s
-      )
-      SELECT handler, seq FROM gone
-      """
-          .formatted(OVER_RUNNING);
+  private static final String COMPLETE_LATE = COMPLETE.formatted("{later}", "");
+
+  // Indexes: delivery_pk, receipt_pk as the arbiter.
+  private static final String COMPLETE_FRESH_OVER_RUNNING =
+      COMPLETE.formatted("{delivery}", OVER_RUNNING);
+
+  // Indexes: later_pk, receipt_pk as the arbiter.
+  private static final String COMPLETE_LATE_OVER_RUNNING =
+      COMPLETE.formatted("{later}", OVER_RUNNING);
 
   // Index: delivery_pk or later_pk.
   private static final String TAKE =
@@ -317,102 +237,7 @@ final class PostgresStatements implements Statements {
   @Override
   public Inserted insert(Session session, List<NewMessage> messages, long token)
       throws SQLException {
-    boolean someLater = messages.stream().anyMatch(PostgresStatements::standsInLater);
-    boolean someUnhandled = messages.stream().anyMatch(message -> message.handlers().isEmpty());
-    Handlers handlers = Handlers.of(messages);
-    // Positions in the order of insertion: two batches that share identities wait, never deadlock.
-    Integer[] order = Gate.inKeyOrder(messages);
-    Map<Integer, Long> fresh = new HashMap<>();
-    limited(
-        session,
-        statement(someLater, someUnhandled),
-        params -> {
-          params.add(token);
-          params.array("int4", order);
-          params.array("text", column(messages, order, NewMessage::source));
-          params.array("text", column(messages, order, NewMessage::id));
-          params.array("text", column(messages, order, NewMessage::type));
-          params.array("text", column(messages, order, NewMessage::channel));
-          params.array("text", column(messages, order, NewMessage::transport));
-          params.array("int4", column(messages, order, NewMessage::lane));
-          params.array("text", column(messages, order, NewMessage::orderingKey));
-          params.array("int8", column(messages, order, NewMessage::keyHash));
-          params.array("bytea", bytes(messages, order, NewMessage::content));
-          params.array("text", column(messages, order, NewMessage::contentType));
-          params.array("bytea", bytes(messages, order, NewMessage::headers));
-          params.array("bytea", bytes(messages, order, NewMessage::contentHash));
-          params.array("text", column(messages, order, each -> text(each.occurredAt())));
-          params.array("int4", handlers.families());
-          params.array("int4", handlers.keyIds());
-          if (someLater) {
-            params.array(
-                "text",
-                messages.stream().map(each -> text(each.notBefore())).toArray(String[]::new));
-            params.array("int8", messages.stream().map(NewMessage::place).toArray(Long[]::new));
-          }
-          params.array("int4", handlers.first());
-          params.array("int4", handlers.last());
-          if (someUnhandled) {
-            params.array(
-                "bool",
-                messages.stream().map(each -> each.handlers().isEmpty()).toArray(Boolean[]::new));
-          }
-        },
-        row -> fresh.put(row.getInt(1), row.getLong(2)));
-    return new Inserted(fresh, Map.of());
-  }
-
-  private static String statement(boolean someLater, boolean someUnhandled) {
-    if (someUnhandled) {
-      return someLater ? INSERT_SOME_LATER_SOME_UNHANDLED : INSERT_READY_SOME_UNHANDLED;
-    }
-    return someLater ? INSERT_SOME_LATER : INSERT_READY;
-  }
-
-  private static boolean standsInLater(NewMessage message) {
-    return message.notBefore() != null || message.place() != 0;
-  }
-
-  private static @Nullable String text(@Nullable Instant time) {
-    return time == null ? null : time.toString();
-  }
-
-  private static @Nullable Object[] column(
-      List<NewMessage> messages, Integer[] order, Function<NewMessage, @Nullable Object> field) {
-    @Nullable Object[] values = new Object[order.length];
-    for (int i = 0; i < order.length; i++) {
-      values[i] = field.apply(messages.get(order[i]));
-    }
-    return values;
-  }
-
-  private static byte[][] bytes(
-      List<NewMessage> messages, Integer[] order, Function<NewMessage, byte @Nullable []> field) {
-    byte[][] values = new byte[order.length][];
-    for (int i = 0; i < order.length; i++) {
-      values[i] = field.apply(messages.get(order[i]));
-    }
-    return values;
-  }
-
-  /** The handlers of all messages in one row of numbers, with each message's part of it. */
-  private record Handlers(Integer[] first, Integer[] last, Integer[] families, Integer[] keyIds) {
-
-    static Handlers of(List<NewMessage> messages) {
-      List<HandlerId> all = new ArrayList<>();
-      Integer[] first = new Integer[messages.size()];
-      Integer[] last = new Integer[messages.size()];
-      for (int i = 0; i < first.length; i++) {
-        first[i] = all.size() + 1;
-        all.addAll(messages.get(i).handlers());
-        last[i] = all.size();
-      }
-      return new Handlers(
-          first,
-          last,
-          all.stream().map(HandlerId::family).toArray(Integer[]::new),
-          all.stream().map(HandlerId::keyId).toArray(Integer[]::new));
-    }
+    return PostgresInsert.insert(session, messages, token);
   }
 
   @Override
@@ -474,19 +299,47 @@ final class PostgresStatements implements Statements {
   public Set<Delivery> complete(Session session, List<Delivery> deliveries) throws SQLException {
     Named named = new Named(deliveries);
     for (boolean late : new boolean[] {false, true}) {
-      List<Delivery> part = named.part(late);
-      if (!part.isEmpty()) {
-        fenced(
-            session,
-            late ? COMPLETE_LATE : COMPLETE_FRESH,
-            params -> {
-              bindNames(params, part);
-              params.array("int4", part.stream().map(Delivery::crashes).toArray(Integer[]::new));
-            },
-            row -> named.hit(late, row.getInt(1), row.getLong(2)));
+      if (!named.part(late).isEmpty()) {
+        complete(session, named, late);
       }
     }
     return named.hits();
+  }
+
+  /**
+   * To be ready for a receipt that counts nothing costs a look-up and a log record for each row, and
+   * such receipts are left by accidents only. So a statement that commits itself finds out; in a
+   * longer transaction it would be too late then.
+   */
+  private static void complete(Session session, Named named, boolean late) throws SQLException {
+    if (session.committing) {
+      try {
+        complete(session, late ? COMPLETE_LATE : COMPLETE_FRESH, named, late);
+        return;
+      } catch (SQLException e) {
+        if (session.dialect.fault(e) != Fault.DUPLICATE) {
+          throw e;
+        }
+      }
+    }
+    complete(
+        session,
+        late ? COMPLETE_LATE_OVER_RUNNING : COMPLETE_FRESH_OVER_RUNNING,
+        named,
+        late);
+  }
+
+  private static void complete(Session session, String statement, Named named, boolean late)
+      throws SQLException {
+    List<Delivery> part = named.part(late);
+    fenced(
+        session,
+        statement,
+        params -> {
+          bindNames(params, part);
+          params.array("int4", part.stream().map(Delivery::crashes).toArray(Integer[]::new));
+        },
+        row -> named.hit(late, row.getInt(1), row.getLong(2)));
   }
 
   @Override
@@ -611,7 +464,7 @@ final class PostgresStatements implements Statements {
   }
 
   /** Runs a statement that has nothing to look up. */
-  private static <T> List<T> limited(
+  static <T> List<T> limited(
       Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)
       throws SQLException {
     if (session.foreign) {
