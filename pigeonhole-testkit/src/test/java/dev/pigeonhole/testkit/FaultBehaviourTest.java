@@ -207,7 +207,7 @@ class FaultBehaviourTest {
       single.start().awaitDrained();
     }
     assertThat(ran).hasSize(30);
-    assertThat(marked).hasValue(10 * 1 + 1);
+    assertThat(marked).hasValue(10 * 1 + 4 * 1);
   }
 
   /** Cells of a node that died, with nothing of it marked. */

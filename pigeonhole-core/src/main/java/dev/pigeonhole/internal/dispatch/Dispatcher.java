@@ -203,7 +203,8 @@ final class Dispatcher {
     List<CellState> taken = new ArrayList<>();
     for (CellRow row : rows) {
       HandlerLine line = lines.of(row.cell());
-      int probation = row.unclean() ? 10 * line.slots + settings.batchSize() : 0;
+      // So many may have run before the one that killed, and not been settled.
+      int probation = row.unclean() ? 10 * line.slots + line.capacity : 0;
       taken.add(new CellState(row.cell(), row.token(), probation));
     }
     cells.take(taken, open.handed());

@@ -44,6 +44,11 @@ public final class Engine {
       Duration holdUnknownKeys,
       List<Interceptor> interceptors) {}
 
+  /**
+   * One is read, one runs, one is settled, and one waits for its turn: nobody waits for another.
+   */
+  private static final int BATCHES_AT_ONCE = 4;
+
   private final Node node;
   private final Settler settler;
   private final Runner runner;
@@ -104,7 +109,7 @@ public final class Engine {
           new HandlerLine(
               handler,
               slots,
-              Math.max(settings.batchSize(), 2 * slots),
+              Math.max(BATCHES_AT_ONCE * settings.batchSize(), 2 * slots),
               rate(handler, settings, timer != null),
               new Breaker(timer == null ? null : handler.spec().pausingAfter()),
               executor,

@@ -3,6 +3,7 @@ package dev.pigeonhole.internal.dispatch;
 import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.Delivery;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -18,8 +19,9 @@ import java.util.function.Predicate;
  * the slots themselves. Handlers share nothing here, so one that is slow or stuck holds nobody up.
  */
 final class HandlerLine {
-  /** After so many groups a worker queues up again, for an executor may have too few threads. */
-  private static final int GROUPS_IN_A_ROW = 4;
+  // After so many groups, or so long, a worker queues up again: an executor may have few threads.
+  private static final int GROUPS_IN_A_ROW = 16;
+  private static final long TURN = Duration.ofMillis(1).toNanos();
 
   final BoundHandler handler;
   final int slots;
@@ -40,6 +42,7 @@ final class HandlerLine {
   private final BiConsumer<HandlerLine, List<Work>> runner;
   private final Places<Work> queue = new Places<>();
   private final AtomicInteger queued = new AtomicInteger();
+  private final ContentBudget content = new ContentBudget();
   private final AtomicInteger active = new AtomicInteger();
   private final AtomicInteger stuck = new AtomicInteger();
 
@@ -122,14 +125,15 @@ final class HandlerLine {
   }
 
   /**
-   * How many rows may be handed to the slots now. With a rate no more than they can begin: what
-   * waited in the queue would begin all at once.
+   * How many rows may be handed to the slots now: no more than their content may take of the
+   * memory. With a rate no more than they can begin: what waited in the queue would begin all at
+   * once.
    */
   int takes(int most) {
-    if (!rate.limited()) {
-      return most;
-    }
     int free = slots * handler.spec().together() - queued.get();
+    if (!rate.limited()) {
+      return Math.min(most, Math.max(free, content.rows()));
+    }
     return breaker.closed(System.nanoTime()) ? 0 : Math.max(0, Math.min(most, free));
   }
 
@@ -148,6 +152,7 @@ final class HandlerLine {
       queue.addPlaced(work, work.place());
     }
     queued.incrementAndGet();
+    content.add(work);
   }
 
   /** Makes sure that queued work finds a worker, up to the slots of this handler. */
@@ -200,6 +205,7 @@ final class HandlerLine {
   List<Work> withdraw(Predicate<Cell> which) {
     List<Work> withdrawn = queue.withdraw(work -> which.test(work.delivery().cell()));
     queued.addAndGet(-withdrawn.size());
+    withdrawn.forEach(content::remove);
     return withdrawn;
   }
 
@@ -233,7 +239,8 @@ final class HandlerLine {
 
   private void work() {
     try {
-      for (int i = 0; i < GROUPS_IN_A_ROW; i++) {
+      long began = System.nanoTime();
+      for (int i = 0; i < GROUPS_IN_A_ROW && (i == 0 || System.nanoTime() - began < TURN); i++) {
         List<Work> group = take();
         if (group.isEmpty()) {
           break;
@@ -263,6 +270,7 @@ final class HandlerLine {
         break;
       }
       queued.decrementAndGet();
+      content.remove(work);
       group.add(work);
     }
     if (leave == Breaker.Leave.ONE) {

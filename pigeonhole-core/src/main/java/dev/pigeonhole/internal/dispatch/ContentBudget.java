@@ -1,0 +1,36 @@
+package dev.pigeonhole.internal.dispatch;
+
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * How much content waits for the slots of one handler, and for how many rows more there is memory.
+ * What a row will bring is known only when it is loaded, so it is taken for as large as the last
+ * ones were; to begin with, for large. Rows are added by one thread and removed by many.
+ */
+final class ContentBudget {
+  private static final long BYTES = 16 << 20;
+  private static final long FIRST_GUESS = BYTES / 32;
+
+  private final AtomicLong waiting = new AtomicLong();
+  private volatile long typical = FIRST_GUESS; // written by the thread that adds
+
+  void add(Work work) {
+    long size = size(work);
+    waiting.addAndGet(size);
+    typical = Math.max(1, typical + (size - typical) / 8);
+  }
+
+  void remove(Work work) {
+    waiting.addAndGet(-size(work));
+  }
+
+  /** For how many rows there is memory; below one for none. */
+  int rows() {
+    return (int) Math.min(Integer.MAX_VALUE, (BYTES - waiting.get()) / typical);
+  }
+
+  private static long size(Work work) {
+    byte[] content = work.message().content();
+    return content == null ? 0 : content.length;
+  }
+}
