@@ -203,8 +203,7 @@ final class PostgresInsert {
     params.array("int4", handlers.last());
     if (someUnhandled) {
       params.array(
-          "bool",
-          messages.stream().map(each -> each.handlers().isEmpty()).toArray(Boolean[]::new));
+          "bool", messages.stream().map(each -> each.handlers().isEmpty()).toArray(Boolean[]::new));
     }
   }
 

@@ -16,7 +16,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Rows travel as arrays, so a batch is one statement of constant text whatever its size.
@@ -307,9 +306,9 @@ final class PostgresStatements implements Statements {
   }
 
   /**
-   * To be ready for a receipt that counts nothing costs a look-up and a log record for each row, and
-   * such receipts are left by accidents only. So a statement that commits itself finds out; in a
-   * longer transaction it would be too late then.
+   * To be ready for a receipt that counts nothing costs a look-up and a log record for each row,
+   * and such receipts are left by accidents only. So a statement that commits itself finds out; in
+   * a longer transaction it would be too late then.
    */
   private static void complete(Session session, Named named, boolean late) throws SQLException {
     if (session.committing) {
@@ -322,11 +321,7 @@ final class PostgresStatements implements Statements {
         }
       }
     }
-    complete(
-        session,
-        late ? COMPLETE_LATE_OVER_RUNNING : COMPLETE_FRESH_OVER_RUNNING,
-        named,
-        late);
+    complete(session, late ? COMPLETE_LATE_OVER_RUNNING : COMPLETE_FRESH_OVER_RUNNING, named, late);
   }
 
   private static void complete(Session session, String statement, Named named, boolean late)
