@@ -1,7 +1,9 @@
 package dev.pigeonhole.support;
 
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,12 +16,14 @@ public final class PostgresServer extends LocalDatabaseServer {
 
   private final Path binaries;
   private final Unprivileged unprivileged;
+  private final Map<String, String> settings;
 
-  private PostgresServer(Unprivileged unprivileged) {
+  private PostgresServer(Unprivileged unprivileged, Map<String, String> settings) {
     // SIGINT is the fast shutdown, SIGQUIT the immediate one that takes the backends along.
     super("pg", Signal.INT, Signal.QUIT);
     this.binaries = PostgresBinaries.home();
     this.unprivileged = unprivileged;
+    this.settings = settings;
   }
 
   /** The one server of this JVM, started at the first call; closing it has no effect. */
@@ -33,11 +37,16 @@ public final class PostgresServer extends LocalDatabaseServer {
 
   /** A server for tests that crash it, pause it or change its settings. */
   public static PostgresServer start() {
-    return start(Unprivileged.here());
+    return start(Map.of());
   }
 
-  static PostgresServer start(Unprivileged unprivileged) {
-    PostgresServer server = new PostgresServer(unprivileged);
+  /** A server with settings of its own, such as more memory; what makes it durable stays. */
+  public static PostgresServer start(Map<String, String> settings) {
+    return start(Unprivileged.here(), settings);
+  }
+
+  static PostgresServer start(Unprivileged unprivileged, Map<String, String> settings) {
+    PostgresServer server = new PostgresServer(unprivileged, settings);
     server.initialiseAndLaunch();
     server.checkVersion();
     return server;
@@ -60,17 +69,19 @@ public final class PostgresServer extends LocalDatabaseServer {
 
   @Override
   List<String> command() {
-    return unprivileged.command(
-        binaries.resolve("bin/postgres").toString(),
-        "-D" + data(),
-        "-p" + port(),
-        "-clisten_addresses=127.0.0.1",
-        "-cunix_socket_directories=",
-        "-cmax_connections=200",
-        // The defaults, said aloud: a test of durability on a lax server proves nothing.
-        "-cfsync=on",
-        "-cfull_page_writes=on",
-        "-csynchronous_commit=on");
+    List<String> command = new ArrayList<>();
+    command.add(binaries.resolve("bin/postgres").toString());
+    command.add("-D" + data());
+    command.add("-p" + port());
+    command.add("-clisten_addresses=127.0.0.1");
+    command.add("-cunix_socket_directories=");
+    command.add("-cmax_connections=200");
+    settings.forEach((name, value) -> command.add("-c" + name + "=" + value));
+    // The defaults, said aloud: a test of durability on a lax server proves nothing. The last wins.
+    command.add("-cfsync=on");
+    command.add("-cfull_page_writes=on");
+    command.add("-csynchronous_commit=on");
+    return unprivileged.command(command.toArray(String[]::new));
   }
 
   private void checkVersion() {

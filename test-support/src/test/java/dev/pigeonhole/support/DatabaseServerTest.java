@@ -48,8 +48,17 @@ class DatabaseServerTest {
     @ParameterizedTest
     @MethodSource("dev.pigeonhole.support.DatabaseServerTest#waysToStart")
     void everyWayThatIsPossibleHereStarts(Unprivileged way) {
-      try (PostgresServer server = PostgresServer.start(way)) {
+      try (PostgresServer server = PostgresServer.start(way, Map.of())) {
         assertThat(server.version()).isNotEmpty();
+      }
+    }
+
+    @Test
+    void furtherSettingsCannotMakeItLax() {
+      Map<String, String> settings = Map.of("work_mem", "7MB", "fsync", "off");
+      try (PostgresServer server = PostgresServer.start(settings)) {
+        assertThat(server.setting("work_mem")).isEqualTo("7MB");
+        assertThat(server.setting("fsync")).isEqualTo("on");
       }
     }
   }

@@ -1,0 +1,5 @@
+/** Apache Camel: a route behind an idempotent consumer. */
+@NullMarked
+package dev.pigeonhole.benchmarks.peers.camel;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+package dev.pigeonhole.benchmarks.peers.namastack;
+
+/** The payload of a record. */
+public record Received(String id, String payload) {}

@@ -1,0 +1,44 @@
+package dev.pigeonhole.benchmarks;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Entries that take turns, so that whatever else the machine does hits all of them alike.
+ *
+ * @param warmSeconds how long each of them runs at least before the first turn: code that has just
+ *     been started is many times slower, and how long it takes to become fast depends on how much
+ *     of it there is
+ */
+record Heat(List<Entry> entries, int warmSeconds) {
+
+  /** One run of one entry. */
+  record Turn(Entry entry, int round) {}
+
+  /** First round of everybody, second round of everybody, and so on; some have fewer rounds. */
+  List<Turn> turns() {
+    int most = entries.stream().mapToInt(Entry::rounds).max().orElse(0);
+    List<Turn> turns = new ArrayList<>();
+    for (int round = 1; round <= most; round++) {
+      for (Entry entry : entries) {
+        if (round <= entry.rounds()) {
+          turns.add(new Turn(entry, round));
+        }
+      }
+    }
+    return turns;
+  }
+
+  double seconds() {
+    return entries.stream()
+        .mapToDouble(
+            entry ->
+                Math.max(warmSeconds, entry.warmUp().seconds()) + entry.rounds() * entry.seconds())
+        .sum();
+  }
+
+  /** The names of its scenarios, each once. */
+  List<String> scenarios() {
+    return entries.stream().map(Entry::scenario).distinct().toList();
+  }
+}

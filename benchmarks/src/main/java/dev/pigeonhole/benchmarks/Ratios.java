@@ -1,0 +1,70 @@
+package dev.pigeonhole.benchmarks;
+
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+
+/** The ratios that say most, each the median of the ratios of single rounds. */
+final class Ratios {
+
+  private final Results results;
+
+  Ratios(Results results) {
+    this.results = results;
+  }
+
+  /** The fastest library besides db-scheduler. */
+  Optional<String> bestOther() {
+    return fastest("end-to-end", List.of(Peer.DB_SCHEDULER.text()));
+  }
+
+  /** The fastest library that guards a call. */
+  Optional<String> bestGuard() {
+    return fastest("guard", List.of());
+  }
+
+  private Optional<String> fastest(String row, List<String> without) {
+    return results.options().peers().stream()
+        .filter(name -> !Peer.named(name).seed() && !without.contains(name))
+        .filter(name -> speed(row, name) > 0)
+        .max(Comparator.comparingDouble(name -> speed(row, name)));
+  }
+
+  private double speed(String row, String subject) {
+    return results.find(row, subject).map(it -> it.median().orElse(0)).orElse(0.0);
+  }
+
+  Map<String, OptionalDouble> all() {
+    Map<String, OptionalDouble> ratios = new LinkedHashMap<>();
+    ratios.put("endToEndVsFloor", results.ratioTo(Entry.FLOOR, "end-to-end"));
+    ratios.put("acceptVsFloor", results.ratioTo(Entry.FLOOR, "accept-batch"));
+    ratios.put("endToEndVsDbScheduler", results.ratioTo(Peer.DB_SCHEDULER.text(), "end-to-end"));
+    ratios.put("endToEndVsBestOther", versus(bestOther(), "end-to-end"));
+    ratios.put("groupedAcceptVsPerCommit", results.ratioTo(Entry.FLOOR, "accept-single-64"));
+    ratios.put("guardVsEventuate", results.ratioTo(Peer.EVENTUATE.text(), "guard"));
+    ratios.put("sharedCommitVsGuard", results.ratio("transactional-50", "guard"));
+    ratios.put("grown", results.ratio("grown", "grown-empty"));
+    ratios.put("heldSnapshot", results.ratio("held-snapshot", "held-snapshot-off"));
+    ratios.put("notDue", results.ratio("not-due", "not-due-empty"));
+    return ratios;
+  }
+
+  OptionalDouble guardVsFastest() {
+    return versus(bestGuard(), "guard");
+  }
+
+  OptionalDouble sharedCommitOnHotRows() {
+    return results.ratio("transactional-50-hot", "transactional-1-hot");
+  }
+
+  OptionalDouble prune() {
+    return results.ratio("prune", "prune-nothing");
+  }
+
+  private OptionalDouble versus(Optional<String> subject, String row) {
+    return subject.map(name -> results.ratioTo(name, row)).orElse(OptionalDouble.empty());
+  }
+}

@@ -1,0 +1,164 @@
+package dev.pigeonhole.benchmarks;
+
+import dev.pigeonhole.benchmarks.Heat.Turn;
+import dev.pigeonhole.benchmarks.Results.About;
+import dev.pigeonhole.benchmarks.Results.Missing;
+import dev.pigeonhole.benchmarks.SubjectProcess.SubjectException;
+import dev.pigeonhole.benchmarks.subject.SubjectMain;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+
+/** Runs a plan, turn by turn. */
+final class Rig {
+
+  private static final int PAYLOAD_BYTES = 500;
+  private static final double LONGEST_START = 60;
+
+  private final Options options;
+  private final Plan plan;
+  private final Database database;
+  private final Subjects subjects;
+  private final Progress progress;
+  private final List<Series> series = new ArrayList<>();
+  private final Map<String, About> abouts = new LinkedHashMap<>();
+  private final List<Missing> missing = new ArrayList<>();
+
+  Rig(Options options, Plan plan, Database database, Subjects subjects, Progress progress) {
+    this.options = options;
+    this.plan = plan;
+    this.database = database;
+    this.subjects = subjects;
+    this.progress = progress;
+  }
+
+  Results run() throws InterruptedException, SQLException {
+    Machine machine = Machine.here(database);
+    progress.expect(plan.seconds());
+    for (int i = 0; i < plan.heats().size(); i++) {
+      run(plan.heats().get(i));
+      subjects.keepOnly(
+          plan.heats().subList(i + 1, plan.heats().size()).stream()
+              .flatMap(heat -> heat.entries().stream()));
+    }
+    return new Results(options, plan, machine, series, abouts, missing);
+  }
+
+  private void run(Heat heat) throws InterruptedException, SQLException {
+    Map<Entry, Series> ofHeat = new LinkedHashMap<>();
+    for (Entry entry : heat.entries()) {
+      Series own = new Series(entry);
+      ofHeat.put(entry, own);
+      series.add(own);
+      warmUp(own, heat.warmSeconds());
+    }
+    for (Turn turn : heat.turns()) {
+      Series own = ofHeat.get(turn.entry());
+      if (own != null && own.failure() == null) {
+        measure(own, turn.round());
+      }
+    }
+  }
+
+  /** Makes it warm, and counts meanwhile what may not be counted while time is taken. */
+  private void warmUp(Series own, int seconds) throws InterruptedException, SQLException {
+    Entry entry = own.entry();
+    Entry small = entry.warmUp();
+    progress.begin(
+        "%s, %s, warm-up".formatted(entry.row(), entry.subject()),
+        Math.max(seconds, small.seconds()));
+    long began = System.nanoTime();
+    try {
+      meet(entry);
+      own.count(work(small.with("counted", 1)));
+      while (System.nanoTime() - began < TimeUnit.SECONDS.toNanos(seconds)) {
+        work(small);
+      }
+      progress.end("done");
+    } catch (SubjectException e) {
+      fail(own, e);
+    }
+  }
+
+  private void measure(Series own, int round) throws InterruptedException, SQLException {
+    Entry entry = own.entry();
+    progress.begin(
+        "%s, %s, round %d of %d".formatted(entry.row(), entry.subject(), round, entry.rounds()),
+        entry.seconds());
+    try {
+      own.add(round, work(entry));
+      progress.end(Numbers.text(own.value(round)) + " " + entry.unit());
+    } catch (SubjectException e) {
+      fail(own, e);
+    }
+  }
+
+  private void fail(Series own, SubjectException e) {
+    Entry entry = own.entry();
+    String reason = String.valueOf(e.getMessage());
+    subjects.discard(entry);
+    own.fail(reason);
+    missing.add(new Missing(entry.subject(), entry.row(), reason));
+    progress.end("FAILED");
+    progress.say("%s, %s: %s", entry.row(), entry.subject(), reason);
+  }
+
+  /** What it is, and whether it does what it will be asked for. */
+  private void meet(Entry entry) throws SubjectException, InterruptedException {
+    Map<String, String> about = subjects.of(entry).ask("about", LONGEST_START, progress::tick);
+    abouts.putIfAbsent(
+        entry.subject(),
+        new About(about.getOrDefault("dedup", ""), about.getOrDefault("settings", "")));
+    if (!Set.of(about.getOrDefault("scenarios", "").split(",")).contains(entry.asked())) {
+      throw new SubjectException("it takes no part in " + entry.asked());
+    }
+  }
+
+  private Map<String, Double> work(Entry entry)
+      throws SubjectException, InterruptedException, SQLException {
+    try (Database.Place place = database.newPlace()) {
+      Map<String, String> values = new LinkedHashMap<>();
+      values.put("scenario", entry.asked());
+      values.put("messages", Integer.toString(entry.messages()));
+      values.put("payload", Integer.toString(PAYLOAD_BYTES));
+      values.put("seed", Integer.toString(options.seed()));
+      values.putAll(place.toValues());
+      entry.options().forEach((name, value) -> values.put(name, value.toString()));
+      Map<String, String> answer =
+          subjects.of(entry).ask(SubjectMain.encode("run", values), limit(entry), progress::tick);
+      Map<String, Double> measured = numbers(answer);
+      check(entry, measured);
+      return measured;
+    }
+  }
+
+  /** Far beyond what a slow machine needs: only for what will never end. */
+  private static double limit(Entry entry) {
+    return 180 + 10 * entry.seconds();
+  }
+
+  private static Map<String, Double> numbers(Map<String, String> answer) {
+    Map<String, Double> numbers = new LinkedHashMap<>();
+    answer.forEach(
+        (name, value) -> {
+          try {
+            numbers.put(name, Double.valueOf(value));
+          } catch (NumberFormatException e) {
+            // A remark in words.
+          }
+        });
+    return numbers;
+  }
+
+  private static void check(Entry entry, Map<String, Double> measured) throws SubjectException {
+    double completed = measured.getOrDefault("completed", 0.0);
+    if (completed <= 0 || (!entry.timed() && completed != entry.messages())) {
+      throw new SubjectException(
+          "%.0f of %d messages are completed".formatted(completed, entry.messages()));
+    }
+  }
+}

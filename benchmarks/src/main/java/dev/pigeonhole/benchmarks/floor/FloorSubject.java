@@ -1,0 +1,73 @@
+package dev.pigeonhole.benchmarks.floor;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.pigeonhole.benchmarks.inbox.Effects;
+import dev.pigeonhole.benchmarks.subject.Run;
+import dev.pigeonhole.benchmarks.subject.Subject;
+import dev.pigeonhole.jdbc.Schema;
+import java.sql.Connection;
+import java.util.Set;
+
+/**
+ * Bare SQL on the tables of an inbox, on PostgreSQL. It does what must be durable, and leaves out
+ * what makes a library of it: no retries, no owners of lanes, no time limits, no hash of the
+ * content, no look at what is there when something is not new.
+ */
+public final class FloorSubject implements Subject {
+
+  @Override
+  public String dedup() {
+    return "(source, id) of a message and a receipt for each handler, both kept after completion";
+  }
+
+  @Override
+  public String settings() {
+    return "the tables of Pigeonhole, 64 lanes; 2 producers, 2 deliverers with 32 lanes each; one"
+        + " statement and one commit for up to %d messages; statements prepared once; arrays sent as"
+            .formatted(Acceptor.BATCH)
+        + " binary; single accepts and the guard: one statement and one commit for each message,"
+        + " %d connections at most".formatted(Accepting.MOST_CONNECTIONS);
+  }
+
+  @Override
+  public Set<String> scenarios() {
+    return Set.of(
+        "accept-batch",
+        "accept-single-1",
+        "accept-single-8",
+        "accept-single-64",
+        "drain",
+        "end-to-end",
+        "handlers-5",
+        "payload-200",
+        "payload-2k",
+        "payload-50k",
+        "guard");
+  }
+
+  @Override
+  public void prepare(Run run) throws Exception {
+    try (HikariDataSource pool = run.pool(1);
+        Connection connection = run.connect()) {
+      Schema.migrate(pool);
+      Effects.create(connection, 0);
+    }
+  }
+
+  @Override
+  public long work(Run run) throws Exception {
+    String scenario = run.scenario();
+    if (scenario.equals("accept-batch")) {
+      return Accepting.batches(run);
+    }
+    if (scenario.startsWith("accept-single")) {
+      return Accepting.singles(run, run.number("threads"));
+    }
+    return switch (scenario) {
+      case "drain" -> Delivering.drain(run);
+      case "guard" -> GuardRuns.all(run);
+      case "handlers-5" -> Delivering.endToEnd(run, 5);
+      default -> Delivering.endToEnd(run, 1);
+    };
+  }
+}

@@ -1,0 +1,121 @@
+package dev.pigeonhole.benchmarks.subject;
+
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Counts how often the users of a data source wait for the database. It costs time itself, so it
+ * belongs to runs of which nobody takes the time. What is sent past JDBC, a COPY for example, is
+ * not seen.
+ */
+final class RoundTrips {
+
+  // The driver of PostgreSQL waits for the server after so many statements of a batch.
+  private static final int STATEMENTS_AT_ONCE = 256;
+
+  private static final Set<String> CALLS_ON_A_CONNECTION =
+      Set.of("commit", "rollback", "setSavepoint", "releaseSavepoint", "isValid");
+
+  private final AtomicLong count = new AtomicLong();
+
+  long count() {
+    return count.get();
+  }
+
+  /** The same source, whose connections count. */
+  DataSource on(DataSource source) {
+    return proxy(
+        DataSource.class,
+        (self, method, args) -> {
+          Object result = call(source, method, args);
+          return result instanceof Connection connection
+              ? proxy(Connection.class, new ConnectionCalls(connection))
+              : result;
+        });
+  }
+
+  private static <T> T proxy(Class<T> type, InvocationHandler handler) {
+    return type.cast(
+        Proxy.newProxyInstance(RoundTrips.class.getClassLoader(), new Class<?>[] {type}, handler));
+  }
+
+  private static @Nullable Object call(Object target, Method method, Object @Nullable [] args)
+      throws Throwable {
+    try {
+      return method.invoke(target, args);
+    } catch (InvocationTargetException e) {
+      throw e.getCause() == null ? e : e.getCause();
+    }
+  }
+
+  private final class ConnectionCalls implements InvocationHandler {
+
+    private final Connection target;
+
+    ConnectionCalls(Connection target) {
+      this.target = target;
+    }
+
+    @Override
+    public @Nullable Object invoke(Object self, Method method, Object @Nullable [] args)
+        throws Throwable {
+      if (CALLS_ON_A_CONNECTION.contains(method.getName()) || commitsByTheWay(method, args)) {
+        count.incrementAndGet();
+      }
+      Object result = call(target, method, args);
+      return result instanceof Statement statement
+          ? proxy(
+              method.getReturnType().asSubclass(Statement.class),
+              new StatementCalls((Connection) self, statement))
+          : result;
+    }
+
+    private boolean commitsByTheWay(Method method, Object @Nullable [] args) throws SQLException {
+      return method.getName().equals("setAutoCommit")
+          && args != null
+          && (boolean) args[0]
+          && !target.getAutoCommit();
+    }
+  }
+
+  private final class StatementCalls implements InvocationHandler {
+
+    private final Connection connection;
+    private final Statement target;
+    private int batched;
+
+    StatementCalls(Connection connection, Statement target) {
+      this.connection = connection;
+      this.target = target;
+    }
+
+    @Override
+    public @Nullable Object invoke(Object self, Method method, Object @Nullable [] args)
+        throws Throwable {
+      switch (method.getName()) {
+        case "addBatch" -> batched++;
+        case "clearBatch" -> batched = 0;
+        case "executeBatch", "executeLargeBatch" -> {
+          count.addAndGet((batched + STATEMENTS_AT_ONCE - 1) / STATEMENTS_AT_ONCE);
+          batched = 0;
+        }
+        case "execute", "executeQuery", "executeUpdate", "executeLargeUpdate" ->
+            count.incrementAndGet();
+        case "getConnection" -> {
+          return connection;
+        }
+        default -> {}
+      }
+      return call(target, method, args);
+    }
+  }
+}
