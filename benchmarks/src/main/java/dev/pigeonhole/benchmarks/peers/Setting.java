@@ -1,6 +1,9 @@
 package dev.pigeonhole.benchmarks.peers;
 
-/** A value that a tuning pass may change from outside: {@code -Dpeer.threads=16}. */
+/**
+ * A value that a tuning pass may change from outside: {@code -Dpeer.threads=16}, for one peer at a
+ * time. {@code JAVA_TOOL_OPTIONS} carries it through {@code ./bench}.
+ */
 public final class Setting {
 
   private Setting() {}

@@ -24,7 +24,7 @@ public final class CamelSubject implements Subject {
   private static final int THREADS = 8;
 
   // Not what the documentation shows, but possible: the repository joins a transaction around it.
-  private static final boolean ONE_TRANSACTION = Setting.yes("oneTransaction", false);
+  private static final boolean ONE_TRANSACTION = Setting.yes("oneTransaction", true);
 
   private static final String ROUTE = "direct:in";
   private static final String ID = "messageId";

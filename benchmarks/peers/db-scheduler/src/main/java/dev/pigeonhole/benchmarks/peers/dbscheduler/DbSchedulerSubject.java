@@ -23,14 +23,15 @@ import java.util.Set;
 /** A message is a one-time task; its id is the name of the task instance. */
 public final class DbSchedulerSubject implements Subject {
 
-  private static final int THREADS = Setting.number("threads", 16);
+  private static final int THREADS = Setting.number("threads", 20);
   private static final int PRODUCERS = Setting.number("producers", 2);
   private static final int POLL_MILLIS = Setting.number("pollMillis", 100);
   private static final boolean IMMEDIATE = Setting.yes("immediate", true);
 
-  // Lock-and-fetch, in multiples of the threads: fetch when fewer are in memory, and so many.
-  private static final int LOWER = Setting.number("lower", 1);
-  private static final int UPPER = Setting.number("upper", 4);
+  // Lock-and-fetch, in multiples of the threads: fetch when fewer are in memory, and so many. The
+  // defaults are those of its own performance page.
+  private static final int LOWER = Setting.number("lower", 4);
+  private static final int UPPER = Setting.number("upper", 20);
 
   // Of 1: scheduleIfNotExists, which tells a repeat by its answer, but commits each message.
   private static final int BATCH = Setting.number("batch", 500);

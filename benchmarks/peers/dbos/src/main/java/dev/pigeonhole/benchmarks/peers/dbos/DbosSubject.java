@@ -20,7 +20,7 @@ import java.util.Set;
 /** A message is a workflow on a queue; its id is the id of the workflow. */
 public final class DbosSubject implements Subject {
 
-  private static final int PRODUCERS = Setting.number("producers", 8);
+  private static final int PRODUCERS = Setting.number("producers", 4);
   private static final int POLL_MILLIS = Setting.number("pollMillis", 20);
   private static final String QUEUE = "handler";
 

@@ -33,7 +33,7 @@ public final class EventuateSubject implements Subject {
   @Override
   public String dedup() {
     return "SqlTableBasedDuplicateMessageDetector inserts (consumer, message id) in the transaction"
-        + " of the handler and skips the handler on a duplicate key; the marker is kept for ever.";
+        + " of the handler and skips the handler if they are there; the marker is kept for ever.";
   }
 
   @Override

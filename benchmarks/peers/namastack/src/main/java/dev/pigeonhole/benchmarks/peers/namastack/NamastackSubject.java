@@ -27,7 +27,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 /** A message is a record of the outbox; a table of ours refuses repeats, since it does not. */
 public final class NamastackSubject implements Subject {
 
-  private static final int THREADS = Setting.number("threads", 8);
+  private static final int THREADS = Setting.number("threads", 16);
   private static final int PRODUCERS = Setting.number("producers", 2);
   private static final int BATCH = Setting.number("batch", 100);
   private static final int POLL_MILLIS = Setting.number("pollMillis", 25);

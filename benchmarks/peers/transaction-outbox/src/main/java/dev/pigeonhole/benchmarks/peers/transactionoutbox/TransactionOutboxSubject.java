@@ -26,10 +26,10 @@ import java.util.concurrent.TimeUnit;
 public final class TransactionOutboxSubject implements Subject {
 
   private static final int THREADS = Setting.number("threads", 8);
-  private static final int PRODUCERS = Setting.number("producers", 8);
+  private static final int PRODUCERS = Setting.number("producers", 2);
 
   // More than one share a commit; but one repeat then takes all of them down.
-  private static final int BATCH = Setting.number("batch", 1);
+  private static final int BATCH = Setting.number("batch", 100);
 
   @Override
   public String dedup() {
