@@ -22,8 +22,8 @@ final class RoundTrips {
   // The driver of PostgreSQL waits for the server after so many statements of a batch.
   private static final int STATEMENTS_AT_ONCE = 256;
 
-  private static final Set<String> CALLS_ON_A_CONNECTION =
-      Set.of("commit", "rollback", "setSavepoint", "releaseSavepoint", "isValid");
+  private static final Set<String> STATEMENTS_OF_A_CONNECTION =
+      Set.of("setSavepoint", "releaseSavepoint", "isValid");
 
   private final AtomicLong count = new AtomicLong();
 
@@ -61,6 +61,9 @@ final class RoundTrips {
 
     private final Connection target;
 
+    /** Whether the server is in a transaction; to end none, the driver sends nothing. */
+    private boolean open;
+
     ConnectionCalls(Connection target) {
       this.target = target;
     }
@@ -68,33 +71,45 @@ final class RoundTrips {
     @Override
     public @Nullable Object invoke(Object self, Method method, Object @Nullable [] args)
         throws Throwable {
-      if (CALLS_ON_A_CONNECTION.contains(method.getName()) || commitsByTheWay(method, args)) {
+      boolean backToSavepoint = method.getName().equals("rollback") && args != null;
+      if (backToSavepoint || STATEMENTS_OF_A_CONNECTION.contains(method.getName())) {
+        sent(1);
+      } else if (open && ends(method, args)) {
         count.incrementAndGet();
+        open = false;
       }
       Object result = call(target, method, args);
       return result instanceof Statement statement
           ? proxy(
               method.getReturnType().asSubclass(Statement.class),
-              new StatementCalls((Connection) self, statement))
+              new StatementCalls((Connection) self, this, statement))
           : result;
     }
 
-    private boolean commitsByTheWay(Method method, Object @Nullable [] args) throws SQLException {
-      return method.getName().equals("setAutoCommit")
-          && args != null
-          && (boolean) args[0]
-          && !target.getAutoCommit();
+    void sent(int trips) throws SQLException {
+      count.addAndGet(trips);
+      open = !target.getAutoCommit();
+    }
+
+    private static boolean ends(Method method, Object @Nullable [] args) {
+      return switch (method.getName()) {
+        case "commit", "rollback" -> true;
+        case "setAutoCommit" -> args != null && (boolean) args[0];
+        default -> false;
+      };
     }
   }
 
   private final class StatementCalls implements InvocationHandler {
 
     private final Connection connection;
+    private final ConnectionCalls calls;
     private final Statement target;
     private int batched;
 
-    StatementCalls(Connection connection, Statement target) {
+    StatementCalls(Connection connection, ConnectionCalls calls, Statement target) {
       this.connection = connection;
+      this.calls = calls;
       this.target = target;
     }
 
@@ -105,11 +120,10 @@ final class RoundTrips {
         case "addBatch" -> batched++;
         case "clearBatch" -> batched = 0;
         case "executeBatch", "executeLargeBatch" -> {
-          count.addAndGet((batched + STATEMENTS_AT_ONCE - 1) / STATEMENTS_AT_ONCE);
+          calls.sent((batched + STATEMENTS_AT_ONCE - 1) / STATEMENTS_AT_ONCE);
           batched = 0;
         }
-        case "execute", "executeQuery", "executeUpdate", "executeLargeUpdate" ->
-            count.incrementAndGet();
+        case "execute", "executeQuery", "executeUpdate", "executeLargeUpdate" -> calls.sent(1);
         case "getConnection" -> {
           return connection;
         }
