@@ -109,7 +109,7 @@ record Plan(List<Heat> heats, int grownRows, int heldSnapshotSeconds) {
     }
 
     private void accept() {
-      heat(both("accept-batch", size(80_000, 400_000), 60_000));
+      heat(both("accept-batch", size(80_000, 400_000), 75_000));
       heat(both("accept-single-1", size(2_000, 6_000), 1_500).map(it -> it.with("threads", 1)));
       heat(both("accept-single-8", size(10_000, 40_000), 6_000).map(it -> it.with("threads", 8)));
       heat(
@@ -121,19 +121,19 @@ record Plan(List<Heat> heats, int grownRows, int heldSnapshotSeconds) {
     private void deliver() {
       heat(
           size(8, 25),
-          Stream.concat(both("end-to-end", size(100_000, 300_000), 30_000), peers("end-to-end")));
-      heat(both("drain", size(80_000, 300_000), 35_000)); // the backlog takes its time, too
-      heat(both("handlers-5", size(25_000, 80_000), 10_000).map(it -> it.with("handlers", 5)));
-      heat(both("payload-200", size(50_000, 200_000), 30_000).map(it -> it.with("payload", 200)));
-      heat(both("payload-2k", size(30_000, 100_000), 20_000).map(it -> it.with("payload", 2_000)));
+          Stream.concat(both("end-to-end", size(100_000, 300_000), 42_000), peers("end-to-end")));
+      heat(both("drain", size(80_000, 300_000), 45_000)); // the backlog takes its time, too
+      heat(both("handlers-5", size(20_000, 80_000), 12_000).map(it -> it.with("handlers", 5)));
+      heat(both("payload-200", size(50_000, 200_000), 40_000).map(it -> it.with("payload", 200)));
+      heat(both("payload-2k", size(25_000, 100_000), 20_000).map(it -> it.with("payload", 2_000)));
       heat(both("payload-50k", size(2_000, 6_000), 1_500).map(it -> it.with("payload", 50_000)));
       heat(ours("repeats-50", size(50_000, 200_000), 25_000));
     }
 
     /** The guard beside the peers that have one, and beside handlers in transactions. */
     private void inTransactions() {
-      int guard = size(10_000, 40_000);
-      int shared = size(40_000, 150_000);
+      int guard = size(8_000, 40_000);
+      int shared = size(30_000, 150_000);
       Stream<Entry> transactional =
           Stream.of(
               transactional("transactional-1", 1, guard, 4_000),
@@ -167,7 +167,7 @@ record Plan(List<Heat> heats, int grownRows, int heldSnapshotSeconds) {
           .named(row)
           .with("rate", rate)
           .with("processes", processes)
-          .lasting(options.quick() ? 4 : 20);
+          .lasting(options.quick() ? 3 : 20);
     }
 
     private void order() {
@@ -183,7 +183,7 @@ record Plan(List<Heat> heats, int grownRows, int heldSnapshotSeconds) {
     }
 
     private void workers() {
-      int messages = size(60_000, 300_000);
+      int messages = size(50_000, 300_000);
       heat(
           Stream.of(1, 2, 4)
               .map(
@@ -197,7 +197,7 @@ record Plan(List<Heat> heats, int grownRows, int heldSnapshotSeconds) {
     private void withOldRows() {
       int rounds = options.quick() ? 2 : 3;
       int messages = size(60_000, 300_000);
-      Entry grown = Entry.of("grown", PIGEONHOLE, messages, 30_000).rounds(rounds);
+      Entry grown = Entry.of("grown", PIGEONHOLE, messages, 38_000).rounds(rounds);
       heat(
           Stream.of(
               grown.comparedWith("grown-empty", "end-to-end"), grown.with("rows", grownRows)));
@@ -215,13 +215,13 @@ record Plan(List<Heat> heats, int grownRows, int heldSnapshotSeconds) {
                   .heap(options.quick() ? 64 : 256)
                   .rounds(options.quick() ? 1 : 3)));
 
-      Entry notDue = Entry.of("not-due", PIGEONHOLE, messages, 30_000).rounds(rounds);
+      Entry notDue = Entry.of("not-due", PIGEONHOLE, messages, 38_000).rounds(rounds);
       heat(
           Stream.of(
               notDue.comparedWith("not-due-empty", "end-to-end"),
               notDue.with("rows", rows(ROWS_NOT_DUE))));
 
-      Entry prune = Entry.of("prune", PIGEONHOLE, messages, 30_000).rounds(rounds);
+      Entry prune = Entry.of("prune", PIGEONHOLE, messages, 38_000).rounds(rounds);
       heat(
           Stream.of(
               prune.with("rows", 0).named("prune-nothing"),

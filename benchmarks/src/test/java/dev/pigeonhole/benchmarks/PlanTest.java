@@ -25,7 +25,7 @@ class PlanTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"--quick, 11", "--json, 70"})
+  @CsvSource({"--quick, 12", "--json, 75"})
   void everyScenarioHasItsPlaceAndTheWholeIsExpectedToFit(String option, int minutes)
       throws Exception {
     Plan plan = plan(option);
@@ -99,7 +99,7 @@ class PlanTest {
         .allSatisfy(entry -> assertThat(entry.rounds()).isEqualTo(1))
         .filteredOn(entry -> !entry.timed())
         .allSatisfy(entry -> assertThat(entry.messages()).isEqualTo(500));
-    assertThat(entry(plan, "latency", "pigeonhole").messages()).isEqualTo(4 * 500);
+    assertThat(entry(plan, "latency", "pigeonhole").messages()).isEqualTo(3 * 500);
   }
 
   @Test
