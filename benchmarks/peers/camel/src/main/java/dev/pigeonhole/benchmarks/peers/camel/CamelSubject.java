@@ -23,7 +23,7 @@ public final class CamelSubject implements Subject {
 
   private static final int THREADS = 8;
 
-  // Not what the documentation shows, but possible: the repository joins a transaction around it.
+  // The documentation shows the marker apart. In a transaction around both it is faster, and safer.
   private static final boolean ONE_TRANSACTION = Setting.yes("oneTransaction", true);
 
   private static final String ROUTE = "direct:in";

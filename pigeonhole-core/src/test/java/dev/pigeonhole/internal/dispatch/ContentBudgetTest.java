@@ -1,0 +1,50 @@
+package dev.pigeonhole.internal.dispatch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+class ContentBudgetTest {
+  private static final String MEGABYTE = "x".repeat(1 << 20);
+
+  private final HandlerLine line = Handlers.line(8, 2_000);
+
+  private void enqueue(int rows, String content) {
+    for (int i = 0; i < rows; i++) {
+      line.enqueue(Handlers.work(i + 1, content));
+    }
+  }
+
+  @Test
+  void beforeAnythingIsKnownOfTheSizesFewAreLoaded() {
+    assertThat(line.takes(2_000)).isEqualTo(32);
+  }
+
+  @Test
+  void smallOnesAreLoadedAsManyAsAreWanted() {
+    enqueue(100, "small");
+    assertThat(line.takes(2_000)).isEqualTo(2_000);
+  }
+
+  @Test
+  void largeOnesWaitInTheStoreUntilTheSlotsHaveTakenSome() {
+    enqueue(16, MEGABYTE);
+    assertThat(line.takes(2_000)).isNotPositive();
+
+    line.wakeWorkers();
+    assertThat(line.takes(2_000)).isBetween(8, 32);
+  }
+
+  @Test
+  void whatIsTakenBackCountsNoLonger() {
+    enqueue(16, MEGABYTE);
+    line.withdraw(any -> true);
+    assertThat(line.takes(2_000)).isPositive();
+  }
+
+  @Test
+  void slotsAreNeverIdleForWantOfMemory() {
+    enqueue(4, "x".repeat(20 << 20));
+    assertThat(line.takes(2_000)).isEqualTo(4);
+  }
+}
