@@ -52,72 +52,73 @@ class MultiProcessTest {
               InboxListener.create(),
               BEAT,
               Worker.Version.FIRST);
-      Nemesis nemesis =
+      try (Nemesis nemesis =
           new Nemesis(
               3,
               version -> Worker.start(database, directory, BEAT, version),
               server,
               directory,
-              seed);
-      List<Producer> producers = new ArrayList<>();
-      AtomicBoolean over = new AtomicBoolean();
-      Thread load1 =
-          new Thread(
-              () -> {
-                produce(inbox, sends, messages, load, seed, producers);
-                over.set(true);
-              },
-              "load");
-      load1.start();
-      Operator operator = new Operator(inbox.admin(), over::get);
-      Thread operating = new Thread(operator, "operator");
-      operating.start();
-      nemesis.rage(Duration.ofSeconds(5), Duration.ofSeconds(15), over::get);
-      load1.join();
-      operating.join();
-      long left = noise(database);
-      operator.replayUpTo(Instant.now().plusSeconds(60)); // all the rest
-      Eventually.until(
-          "no open or poisoned delivery",
-          Duration.ofSeconds(180),
-          () -> {
-            operator.retryAll();
-            return Tables.openCount(database) + Tables.count(database, "poison") == 0;
-          });
-      Eventually.until("no noise", Duration.ofSeconds(60), () -> noise(database) == 0);
-      List<String> output = nemesis.stop();
-      Verdict verdict = new Verdict(directory, database, nemesis.faults(), Worker.Version.SECOND);
-      System.out.printf(
-          "%s: %d messages, %d forgotten ones, %d faults, %d pauses, %d retried, %d replayed by an"
-              + " operator, %d refused settles, %d unanswered sends, %d needless invocations of the"
-              + " plain handler, takeovers after %s ms%n",
-          kind,
-          verdict.sent.size(),
-          verdict.noise.size(),
-          nemesis.faults().size(),
-          operator.pauses(),
-          operator.retried(),
-          operator.replayed(),
-          verdict.refused,
-          producers.stream().mapToInt(Producer::unanswered).sum(),
-          verdict.extraInvocations,
-          verdict.takeoverMillis());
-      assertThat(verdict.sent).hasSize(messages);
-      assertThat(verdict.lost).as("lost").isEmpty();
-      assertThat(verdict.doubleEffects).as("double effects").isEmpty();
-      assertThat(verdict.inversions).as("inversions").isEmpty();
-      assertThat(verdict.restarted).as("loops that failed; %s", output).isZero();
-      assertThat(operator.pauses()).isPositive();
-      assertThat(operator.retried()).isPositive();
-      assertThat(operator.replayed()).isEqualTo(messages);
-      assertThat(left).as("noise while the faults went on").isLessThan(verdict.noise.size());
-      assertThat(verdict.refused).as("a zombie must have been refused").isPositive();
-      assertThat(nemesis.cutConnections())
-          .as("connections that the crash of the database broke")
-          .isGreaterThan(10);
-      assertThat(nemesis.faults())
-          .extracting(Nemesis.Fault::kind)
-          .contains("kill", "restart", "pause", "database");
+              seed)) {
+        List<Producer> producers = new ArrayList<>();
+        AtomicBoolean over = new AtomicBoolean();
+        Thread load1 =
+            new Thread(
+                () -> {
+                  produce(inbox, sends, messages, load, seed, producers);
+                  over.set(true);
+                },
+                "load");
+        load1.start();
+        Operator operator = new Operator(inbox.admin(), over::get);
+        Thread operating = new Thread(operator, "operator");
+        operating.start();
+        nemesis.rage(Duration.ofSeconds(5), Duration.ofSeconds(15), over::get);
+        load1.join();
+        operating.join();
+        long left = noise(database);
+        operator.replayUpTo(Instant.now().plusSeconds(60)); // all the rest
+        Eventually.until(
+            "no open or poisoned delivery",
+            Duration.ofSeconds(180),
+            () -> {
+              operator.retryAll();
+              return Tables.openCount(database) + Tables.count(database, "poison") == 0;
+            });
+        Eventually.until("no noise", Duration.ofSeconds(60), () -> noise(database) == 0);
+        List<String> output = nemesis.stop();
+        Verdict verdict = new Verdict(directory, database, nemesis.faults(), Worker.Version.SECOND);
+        System.out.printf(
+            "%s: %d messages, %d forgotten ones, %d faults, %d pauses, %d retried, %d replayed by an"
+                + " operator, %d refused settles, %d unanswered sends, %d needless invocations of the"
+                + " plain handler, takeovers after %s ms%n",
+            kind,
+            verdict.sent.size(),
+            verdict.noise.size(),
+            nemesis.faults().size(),
+            operator.pauses(),
+            operator.retried(),
+            operator.replayed(),
+            verdict.refused,
+            producers.stream().mapToInt(Producer::unanswered).sum(),
+            verdict.extraInvocations,
+            verdict.takeoverMillis());
+        assertThat(verdict.sent).hasSize(messages);
+        assertThat(verdict.lost).as("lost").isEmpty();
+        assertThat(verdict.doubleEffects).as("double effects").isEmpty();
+        assertThat(verdict.inversions).as("inversions").isEmpty();
+        assertThat(verdict.restarted).as("loops that failed; %s", output).isZero();
+        assertThat(operator.pauses()).isPositive();
+        assertThat(operator.retried()).isPositive();
+        assertThat(operator.replayed()).isEqualTo(messages);
+        assertThat(left).as("noise while the faults went on").isLessThan(verdict.noise.size());
+        assertThat(verdict.refused).as("a zombie must have been refused").isPositive();
+        assertThat(nemesis.cutConnections())
+            .as("connections that the crash of the database broke")
+            .isGreaterThan(10);
+        assertThat(nemesis.faults())
+            .extracting(Nemesis.Fault::kind)
+            .contains("kill", "restart", "pause", "database");
+      }
     }
   }
 

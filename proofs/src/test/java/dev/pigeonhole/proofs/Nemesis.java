@@ -22,13 +22,14 @@ import java.util.function.Supplier;
  * properly, pauses one for longer than anybody waits, restarts the database. Each fault is noted
  * with its time, because a fault that hit nothing proves nothing.
  */
-final class Nemesis {
+final class Nemesis implements AutoCloseable {
   /** From when until when a worker was dead, stopping or paused, in microseconds. */
   record Fault(String kind, long pid, long from, long until) {}
 
   private static final Duration PATIENCE = Duration.ofSeconds(90);
 
   private final List<JavaProcess> fleet = new ArrayList<>();
+  private final List<JavaProcess> all = new ArrayList<>();
   private final List<Fault> faults = new ArrayList<>();
   private final Function<Worker.Version, JavaProcess> start;
   private final DatabaseServer server;
@@ -43,11 +44,16 @@ final class Nemesis {
       Path directory,
       long seed) {
     this.directory = directory;
-    this.start = start;
+    this.start =
+        version -> {
+          JavaProcess worker = start.apply(version);
+          all.add(worker);
+          return worker;
+        };
     this.server = server;
     this.random = new Random(seed);
     for (int i = 0; i < workers; i++) {
-      fleet.add(start.apply(Worker.Version.FIRST));
+      fleet.add(this.start.apply(Worker.Version.FIRST));
     }
     fleet.forEach(worker -> worker.awaitLine("READY", Duration.ofSeconds(60)));
   }
@@ -195,6 +201,12 @@ final class Nemesis {
       worker.close();
     }
     return output;
+  }
+
+  /** Ends whoever is left, so that a test that has failed leaves nobody behind. */
+  @Override
+  public void close() {
+    all.forEach(JavaProcess::close);
   }
 
   private static void rest(Duration time) {

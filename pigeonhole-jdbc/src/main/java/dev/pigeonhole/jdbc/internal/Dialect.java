@@ -6,6 +6,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.sql.Types;
 import java.time.Instant;
 import java.time.OffsetDateTime;
@@ -99,6 +100,16 @@ interface Dialect {
     connection.rollback();
   }
 
+  /**
+   * Has the server end the session if its client falls silent within the transaction that begins
+   * here, so that a paused process does not keep its locks. Other transactions of the connection
+   * may have the limit too until {@link #allowSilence}.
+   */
+  default void limitSilence(Connection connection) throws SQLException {}
+
+  /** Puts back what {@link #limitSilence} has set. */
+  default void allowSilence(Connection connection) throws SQLException {}
+
   /** Whether its nodes can wake each other with words of the database. */
   default boolean notifies() {
     return false;
@@ -120,6 +131,13 @@ interface Dialect {
 
   /** The hot statements, each in the form that is fastest here. */
   Statements statements();
+
+  /** Runs a statement that answers nothing. */
+  static void execute(Connection connection, String sql) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
 
   static Dialect of(String product) {
     return switch (product) {

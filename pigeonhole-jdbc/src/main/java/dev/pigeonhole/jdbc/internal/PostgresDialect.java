@@ -1,5 +1,6 @@
 package dev.pigeonhole.jdbc.internal;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -58,6 +59,14 @@ final class PostgresDialect implements Dialect {
   @Override
   public String isolation() {
     return "current_setting('transaction_isolation')";
+  }
+
+  /** Ends with the transaction, which is all that a pool of transactions gives us. */
+  @Override
+  public void limitSilence(Connection connection) throws SQLException {
+    Dialect.execute(
+        connection,
+        "SET LOCAL idle_in_transaction_session_timeout = " + NodeConnection.SILENCE.toMillis());
   }
 
   @Override
