@@ -182,7 +182,13 @@ class PlanTest {
             .fresh(
                 Rig.cells(rig.b).stream().map(cell -> Range.after(cell, first - 1, 100)).toList());
     try {
-      rig.store.transactions().orElseThrow().run(others, (row, connection) -> {});
+      for (Delivery alone : others.subList(0, 10)) {
+        rig.store.transactions().orElseThrow().run(List.of(alone), (row, connection) -> {});
+      }
+      rig.store
+          .transactions()
+          .orElseThrow()
+          .run(others.subList(10, others.size()), (row, connection) -> {});
     } catch (dev.pigeonhole.store.Transactions.WorkFailedException e) {
       throw new AssertionError(e);
     }

@@ -66,6 +66,21 @@ final class PostgresStatements implements Statements {
                       .formatted(setting, setting))
           .collect(Collectors.joining(", ", ";\nSELECT ", ""));
 
+  /**
+   * For one row by all columns of its key: if it cannot read the whole table, the server has
+   * nothing to choose, and may keep its plan.
+   */
+  private static final String FENCE_OF_ONE_IN_FOREIGN_TRANSACTION =
+      """
+      SELECT set_config('pigeonhole.enable_seqscan', current_setting('enable_seqscan'), true),
+             set_config('enable_seqscan', 'off', true);
+      """;
+
+  private static final String FENCE_OF_ONE_DOWN =
+      """
+      ;
+      SELECT set_config('enable_seqscan', current_setting('pigeonhole.enable_seqscan'), true)""";
+
   // Of a receipt that counts nothing changes, see Receipts.
   private static final String OVER_RUNNING =
       """
@@ -117,6 +132,26 @@ final class PostgresStatements implements Statements {
   private static final String COMPLETE_LATE_OVER_RUNNING =
       COMPLETE.formatted("{later}", OVER_RUNNING);
 
+  // One row of delivery, which has one index for it. A kept plan for later could be of the wrong
+  // one, made while that table was empty.
+  private static final String ONE =
+      "WHERE d.lane = ? AND d.handler = ? AND d.seq = ? AND d.version = ?";
+
+  // Index: delivery_pk; receipt_pk as the arbiter.
+  private static final String COMPLETE_ONE =
+      """
+      WITH gone AS (
+        DELETE FROM {delivery} d %s
+        RETURNING d.seq, d.handler, d.key_id, d.failures, d.releases
+      ), done AS (
+        INSERT INTO {receipt} AS r (seq, handler, key_id, completed_at, failures, crashes, releases)
+        SELECT seq, handler, key_id, {now}, failures, ?, releases FROM gone
+        %s
+      )
+      SELECT handler, seq FROM gone
+      """
+          .formatted(ONE, OVER_RUNNING);
+
   // Index: delivery_pk or later_pk.
   private static final String TAKE =
       """
@@ -138,6 +173,9 @@ final class PostgresStatements implements Statements {
         ON d.lane = i.lane AND d.handler = i.handler AND d.seq = i.seq AND d.version = i.version
       FOR UPDATE OF d%s
       """;
+
+  // Index: delivery_pk.
+  private static final String LOCK_ONE = "SELECT 1 FROM {delivery} d " + ONE + " FOR UPDATE";
 
   // Index: delivery_pk, one range each.
   static final String FRESH =
@@ -321,7 +359,29 @@ final class PostgresStatements implements Statements {
         }
       }
     }
+    if (isOne(session, named.part(late))) {
+      Delivery one = named.part(late).get(0);
+      fencedOne(
+          session,
+          COMPLETE_ONE,
+          params -> bindName(params, one).add(one.crashes()),
+          row -> named.hit(late, row.getInt(1), row.getLong(2)));
+      return;
+    }
     complete(session, late ? COMPLETE_LATE_OVER_RUNNING : COMPLETE_FRESH_OVER_RUNNING, named, late);
+  }
+
+  /** A transactional handler that shares no commit: the arrays would cost more than its row. */
+  private static boolean isOne(Session session, List<Delivery> part) {
+    return session.foreign && part.size() == 1 && !part.get(0).late();
+  }
+
+  private static Params bindName(Params params, Delivery one) throws SQLException {
+    return params
+        .add(one.cell().lane())
+        .add(one.cell().handler())
+        .add(one.seq())
+        .add(one.version());
   }
 
   private static void complete(Session session, String statement, Named named, boolean late)
@@ -352,6 +412,13 @@ final class PostgresStatements implements Statements {
   public Set<Delivery> lock(Session session, List<Delivery> deliveries, boolean skipLocked)
       throws SQLException {
     String skip = skipLocked ? " SKIP LOCKED" : "";
+    if (isOne(session, deliveries)) {
+      Delivery one = deliveries.get(0);
+      return fencedOne(session, LOCK_ONE + skip, params -> bindName(params, one), row -> true)
+              .isEmpty()
+          ? Set.of()
+          : Set.of(one);
+    }
     return named(
         session,
         deliveries,
@@ -477,6 +544,14 @@ final class PostgresStatements implements Statements {
         session.foreign
             ? FENCE_IN_FOREIGN_TRANSACTION + session.sql(statement) + FENCE_DOWN
             : limits(session, FENCE) + session.sql(statement);
+    return session.queryNth(text, 1, bind, mapper);
+  }
+
+  /** The same for one row by its whole key, in foreign sessions. */
+  static <T> List<T> fencedOne(
+      Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)
+      throws SQLException {
+    String text = FENCE_OF_ONE_IN_FOREIGN_TRANSACTION + session.sql(statement) + FENCE_OF_ONE_DOWN;
     return session.queryNth(text, 1, bind, mapper);
   }
 
