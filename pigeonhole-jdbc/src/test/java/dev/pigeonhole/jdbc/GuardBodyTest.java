@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.GuardBody;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxException;
@@ -13,6 +14,7 @@ import dev.pigeonhole.Message;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -24,11 +26,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the body of a guarded run may do to its transaction, and what it may not. */
 class GuardBodyTest {
@@ -263,22 +267,77 @@ class GuardBodyTest {
   void b41_m7_d125_aReceiptThatCannotBeCompletedFailsTheRun(TestDatabase database)
       throws SQLException {
     rig = GuardRig.on(database);
-    String receipts = GuardRig.table(database, "receipt");
+    // PostgreSQL gets the receipt in the end, and looks for the message then.
+    boolean inTheEnd = database.kind() == DatabaseKind.POSTGRES;
+    String rows = GuardRig.table(database, inTheEnd ? "message" : "receipt");
+    GuardBody<Integer, SQLException> saboteur =
+        tx -> {
+          GuardRig.write(tx, "k-1");
+          execute(tx.connection(), "DELETE FROM " + rows);
+          return 1;
+        };
+
+    try (Connection connection = rig.begin()) {
+      assertThatExceptionOfType(InboxException.class)
+          .isThrownBy(() -> rig.guard.run(connection, GuardRig.key("k-1"), saboteur))
+          .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.TX_LOST));
+      connection.commit();
+    }
+    assertUntouched("nothing was recorded, so nothing was done");
+
+    if (!inTheEnd) {
+      assertThatExceptionOfType(InboxException.class)
+          .isThrownBy(() -> rig.guard.run(GuardRig.key("k-1"), saboteur))
+          .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.TX_LOST));
+      assertUntouched("nothing was recorded, so nothing was done");
+    }
+    assertThat(charge()).isInstanceOf(Guarded.Ran.class);
+  }
+
+  /** As if a body could get at what is inside of its connection. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aReceiptIsNotCommittedInAnotherTransactionThanTheOneItsRunBeganIn(boolean commits)
+      throws SQLException {
+    rig = GuardRig.on(TestDatabases.open(DatabaseKind.POSTGRES));
+    AtomicReference<Connection> inside = new AtomicReference<>();
+    GuardRig watched = rig.through(remembering(rig.dataSource, inside), options -> options);
+    watched.guard.run(GuardRig.key("warm"), tx -> 1);
 
     assertThatExceptionOfType(InboxException.class)
         .isThrownBy(
             () ->
-                rig.guard.run(
+                watched.guard.run(
                     GuardRig.key("k-1"),
                     tx -> {
+                      if (commits) {
+                        inside.get().commit();
+                      } else {
+                        inside.get().rollback();
+                      }
                       GuardRig.write(tx, "k-1");
-                      execute(tx.connection(), "DELETE FROM " + receipts);
                       return 1;
                     }))
         .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.TX_LOST));
 
-    assertUntouched("nothing was recorded, so nothing was done");
+    assertThat(rig.effects("k-1")).isZero();
     assertThat(charge()).isInstanceOf(Guarded.Ran.class);
+    assertThat(rig.effects("k-1")).isOne();
+    watched.guard.close();
+  }
+
+  private static DataSource remembering(DataSource source, AtomicReference<Connection> last) {
+    return (DataSource)
+        Proxy.newProxyInstance(
+            GuardBodyTest.class.getClassLoader(),
+            new Class<?>[] {DataSource.class},
+            (self, method, args) -> {
+              Object answer = method.invoke(source, args);
+              if (answer instanceof Connection connection) {
+                last.set(connection);
+              }
+              return answer;
+            });
   }
 
   @ParameterizedTest

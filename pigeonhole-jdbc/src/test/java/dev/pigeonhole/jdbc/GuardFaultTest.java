@@ -3,11 +3,13 @@ package dev.pigeonhole.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.GuardBuilder;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.KeptFailureException;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.FaultProxy;
 import dev.pigeonhole.support.LockWaits;
 import dev.pigeonhole.support.StatementFault;
@@ -15,11 +17,14 @@ import dev.pigeonhole.support.TestDatabases;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -109,6 +114,44 @@ class GuardFaultTest {
           .isInstanceOf(KeptFailureException.class)
           .hasMessageContaining("run " + runs.get());
     }
+  }
+
+  /** The receipt waits for the table, with its commit right behind it. */
+  @Test
+  void aRunThatMayStillBeUnderWayIsNotCalledBusy() throws Exception {
+    open(DatabaseKind.POSTGRES, options -> options.waitAtMost(Duration.ofMillis(500)));
+    CompletableFuture<Guarded<Integer>> run;
+    try (Connection locking = direct.begin();
+        Statement statement = locking.createStatement()) {
+      statement.execute(
+          "LOCK TABLE " + GuardRig.table(direct.database, "receipt") + " IN EXCLUSIVE MODE");
+      run =
+          CompletableFuture.supplyAsync(
+              () -> {
+                try {
+                  return proxied.guard.run(
+                      GuardRig.key("k-1"),
+                      tx -> {
+                        GuardRig.write(tx, "k-1");
+                        return 1;
+                      });
+                } catch (SQLException e) {
+                  throw new IllegalStateException(e);
+                }
+              });
+      LockWaits.awaitOne(direct.database);
+      proxy.cut();
+
+      assertThatThrownBy(() -> run.get(30, TimeUnit.SECONDS))
+          .cause()
+          .isInstanceOf(StoreException.class)
+          .satisfies(
+              e -> assertThat(((StoreException) e).code()).isEqualTo(ErrorCode.COMMIT_UNKNOWN));
+      locking.rollback();
+    }
+    Eventually.until(
+        "the server has done it", Duration.ofSeconds(20), () -> direct.effects("k-1") == 1);
+    assertThat(direct.guard.run(GuardRig.key("k-1"), tx -> 2)).isInstanceOf(Guarded.Repeat.class);
   }
 
   @ParameterizedTest

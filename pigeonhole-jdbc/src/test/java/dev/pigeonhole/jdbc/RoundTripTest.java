@@ -55,7 +55,7 @@ class RoundTripTest {
   void guardedRunsTakeAsManyTripsAsTheDocumentationSays(TestDatabase database) throws SQLException {
     Schema.migrate(database.dataSource());
     boolean postgres = database.kind() == DatabaseKind.POSTGRES;
-    try (HikariDataSource pool = pool(database, false)) {
+    try (HikariDataSource pool = pool(database)) {
       StatementCounter counter = StatementCounter.on(database, pool);
       try (Guard guard =
               Guard.on(JdbcStore.of(counter.dataSource())).keepReceiptsForEver().build();
@@ -63,11 +63,11 @@ class RoundTripTest {
         mine.setAutoCommit(false);
         guard.run(GuardRig.key("warm-up"), tx -> 1); // registers the handler
 
-        assertTrips(counter, postgres ? 3 : 6, () -> guard.run(GuardRig.key("k-1"), tx -> 1));
+        assertTrips(counter, postgres ? 2 : 6, () -> guard.run(GuardRig.key("k-1"), tx -> 1));
         assertTrips(counter, 5, () -> guard.run(GuardRig.key("k-1"), tx -> 2));
         assertTrips(
             counter,
-            postgres ? 4 : 7,
+            postgres ? 3 : 7,
             () -> guard.answer(GuardRig.key("k-2"), String.class, tx -> "answer"));
         assertTrips(counter, postgres ? 4 : 7, () -> guard.run(mine, GuardRig.key("k-3"), tx -> 1));
         mine.commit();
@@ -79,7 +79,7 @@ class RoundTripTest {
                 .keepFailures(IOException.class)
                 .build()) {
           keeping.run(GuardRig.key("warm-up"), tx -> 1);
-          assertTrips(counter, postgres ? 4 : 7, () -> keeping.run(GuardRig.key("k-4"), tx -> 1));
+          assertTrips(counter, postgres ? 3 : 7, () -> keeping.run(GuardRig.key("k-4"), tx -> 1));
         }
       }
     }

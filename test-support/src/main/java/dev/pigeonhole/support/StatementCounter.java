@@ -138,8 +138,15 @@ public final class StatementCounter {
 
     private final Connection target;
 
+    /** Whether the server is in a transaction; to end none, PostgreSQL's driver sends nothing. */
+    private boolean open;
+
     ConnectionCalls(Connection target) {
       this.target = target;
+    }
+
+    void ran(String sql) throws SQLException {
+      open = !target.getAutoCommit() && !sql.endsWith(";COMMIT");
     }
 
     @Override
@@ -148,6 +155,8 @@ public final class StatementCounter {
       String name = method.getName();
       if (CALLS_ON_A_CONNECTION.contains(name)) {
         count(name, 1);
+        boolean ends = name.equals("commit") || (name.equals("rollback") && args == null);
+        open = name.equals("setSavepoint") || (open && !ends);
       } else if (name.equals("setAutoCommit") && args != null) {
         countAutoCommit((boolean) args[0]);
       }
@@ -159,7 +168,7 @@ public final class StatementCounter {
         }
         return proxy(
             method.getReturnType().asSubclass(Statement.class),
-            new StatementCalls((Connection) self, statement, sql));
+            new StatementCalls((Connection) self, this, statement, sql));
       }
       return result;
     }
@@ -169,7 +178,8 @@ public final class StatementCounter {
       if (target.getAutoCommit() == wanted) {
         return;
       }
-      boolean commits = wanted;
+      boolean commits = wanted && (open || kind != DatabaseKind.POSTGRES);
+      open = false;
       if (commits || kind == DatabaseKind.MARIADB) {
         count("setAutoCommit(" + wanted + ")", 1);
       }
@@ -179,12 +189,15 @@ public final class StatementCounter {
   private final class StatementCalls implements InvocationHandler {
 
     private final Connection connection;
+    private final ConnectionCalls calls;
     private final Statement target;
     private final String prepared;
     private int batched;
 
-    StatementCalls(Connection connection, Statement target, String prepared) {
+    StatementCalls(
+        Connection connection, ConnectionCalls calls, Statement target, String prepared) {
       this.connection = connection;
+      this.calls = calls;
       this.target = target;
       this.prepared = prepared;
     }
@@ -198,9 +211,13 @@ public final class StatementCounter {
         case "clearBatch" -> batched = 0;
         case "executeBatch", "executeLargeBatch" -> {
           count(prepared, tripsOfBatch(batched));
+          calls.ran(prepared);
           batched = 0;
         }
-        case "execute", "executeQuery", "executeUpdate", "executeLargeUpdate" -> count(given, 1);
+        case "execute", "executeQuery", "executeUpdate", "executeLargeUpdate" -> {
+          count(given, 1);
+          calls.ran(given);
+        }
         case "getConnection" -> {
           return connection;
         }

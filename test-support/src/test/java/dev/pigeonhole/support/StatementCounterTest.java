@@ -43,16 +43,35 @@ class StatementCounterTest {
 
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
-  void returningToAutoCommitIsATrip(TestDatabase database) throws SQLException {
+  void endingATransactionByAutoCommitIsATrip(TestDatabase database) throws SQLException {
     StatementCounter counter = StatementCounter.on(database);
     try (Connection connection = counter.dataSource().getConnection()) {
       connection.setAutoCommit(true);
       assertThat(counter.roundTrips()).isZero();
       connection.setAutoCommit(false);
       assertThat(counter.roundTrips()).isEqualTo(database.kind() == DatabaseKind.MARIADB ? 1 : 0);
+      try (Statement statement = connection.createStatement()) {
+        statement.execute("SELECT 1");
+      }
       counter.reset();
       connection.setAutoCommit(true);
       assertThat(counter.statements()).containsExactly("setAutoCommit(true)");
+    }
+  }
+
+  @Test
+  void endingNoTransactionIsNoTripOnPostgres() throws SQLException {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
+      StatementCounter counter = StatementCounter.on(database);
+      try (Connection connection = counter.dataSource().getConnection();
+          PreparedStatement last = connection.prepareStatement("SELECT 1;COMMIT")) {
+        connection.setAutoCommit(false);
+        connection.setAutoCommit(true);
+        connection.setAutoCommit(false);
+        last.execute();
+        connection.setAutoCommit(true);
+        assertThat(counter.statements()).containsExactly("SELECT 1;COMMIT");
+      }
     }
   }
 

@@ -45,8 +45,8 @@ public final class TransactionWatch implements AutoCloseable {
   private final String what;
   private final Duration limit;
   private final long began = System.nanoTime();
-  private final ScheduledFuture<?> warning;
-  private final @Nullable ScheduledFuture<?> end;
+  private final @Nullable Connection connection;
+  private ScheduledFuture<?> next; // guarded by this
   private State state = State.RUNNING; // guarded by this
 
   /**
@@ -55,12 +55,8 @@ public final class TransactionWatch implements AutoCloseable {
   public TransactionWatch(String what, Duration limit, @Nullable Connection connection) {
     this.what = what;
     this.limit = limit;
-    long nanos = limit.toNanos();
-    this.warning = Timer.ALL.schedule(this::warn, nanos / 6, TimeUnit.NANOSECONDS);
-    this.end =
-        connection == null
-            ? null
-            : Timer.ALL.schedule(() -> strike(connection), nanos, TimeUnit.NANOSECONDS);
+    this.connection = connection;
+    this.next = Timer.ALL.schedule(this::warn, limit.toNanos() / 6, TimeUnit.NANOSECONDS);
   }
 
   public Duration left() {
@@ -68,6 +64,10 @@ public final class TransactionWatch implements AutoCloseable {
   }
 
   private void warn() {
+    Connection ours = connection;
+    if (ours != null) {
+      strikeIfStillRunning(ours); // first, whatever becomes of the warning
+    }
     LOG.warn(
         "The guarded run of {} holds its transaction for more than {}; its locks are in the way of"
             + " others",
@@ -75,7 +75,14 @@ public final class TransactionWatch implements AutoCloseable {
         Spans.shown(limit.dividedBy(6)));
   }
 
-  private void strike(Connection connection) {
+  /** Few runs get here: the others need not be timed twice. */
+  private synchronized void strikeIfStillRunning(Connection ours) {
+    if (state == State.RUNNING) {
+      next = Timer.ALL.schedule(() -> strike(ours), left().toNanos(), TimeUnit.NANOSECONDS);
+    }
+  }
+
+  private void strike(Connection ours) {
     synchronized (this) {
       if (state != State.RUNNING) {
         return;
@@ -83,14 +90,14 @@ public final class TransactionWatch implements AutoCloseable {
       state = State.STRUCK;
     }
     // Aborting may wait for a network that is down, and others have their time, too.
-    Thread abort = new Thread(() -> abort(connection), "pigeonhole-transaction-abort");
+    Thread abort = new Thread(() -> abort(ours), "pigeonhole-transaction-abort");
     abort.setDaemon(true);
     abort.start();
   }
 
-  private void abort(Connection connection) {
+  private void abort(Connection ours) {
     try {
-      connection.abort(Runnable::run);
+      ours.abort(Runnable::run);
     } catch (SQLException e) {
       LOG.debug("The connection of {} was gone already", what, e);
     }
@@ -117,10 +124,8 @@ public final class TransactionWatch implements AutoCloseable {
   }
 
   @Override
-  public void close() {
-    warning.cancel(false);
-    if (end != null) {
-      end.cancel(false);
-    }
+  public synchronized void close() {
+    returned();
+    next.cancel(false);
   }
 }

@@ -120,6 +120,11 @@ interface Dialect {
     return true;
   }
 
+  /** Whether its driver needs a timer of this process for each statement with a time limit. */
+  default boolean timesByThreads() {
+    return false;
+  }
+
   /** What went wrong, told by SQLState or vendor code. */
   Fault fault(SQLException e);
 

@@ -8,9 +8,12 @@ import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
 import java.sql.SQLRecoverableException;
 import java.sql.SQLTransientConnectionException;
+import org.jspecify.annotations.Nullable;
 
 /** Turns what drivers throw into what the engine understands. */
 final class Errors {
+
+  private static final String IN_FAILED_TRANSACTION = "25P02";
 
   private Errors() {}
 
@@ -58,12 +61,27 @@ final class Errors {
     return unknown("The connection was lost during COMMIT", e);
   }
 
-  static StoreException unknown(String what, Exception cause) {
+  /**
+   * Translates an error of a statement that brings its COMMIT along: what the server has refused
+   * was not committed.
+   */
+  static StoreException ofLastStatement(Dialect dialect, Tables tables, SQLException e) {
+    boolean refused =
+        switch (dialect.fault(e)) {
+          case DEADLOCK, DUPLICATE, DATA, FORBIDDEN, LOCK_TIMEOUT, CANCELLED -> true;
+          default -> IN_FAILED_TRANSACTION.equals(root(e).getSQLState());
+        };
+    return refused
+        ? of(dialect, tables, e, false)
+        : unknown("The connection was lost during COMMIT", e);
+  }
+
+  static StoreException unknown(String what, @Nullable Exception cause) {
     String detail = cause instanceof SQLException e ? describe(e) : String.valueOf(cause);
     return new StoreException(
         Kind.UNKNOWN,
         ErrorCode.COMMIT_UNKNOWN,
-        what + ", so it may or may not have been done: " + detail,
+        what + ", so it may or may not have been done" + (cause == null ? "." : ": " + detail),
         cause);
   }
 

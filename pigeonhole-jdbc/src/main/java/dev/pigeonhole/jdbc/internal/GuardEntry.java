@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * The first steps of a guarded run: who may run, and who is told what.
  *
  * <p><b>New.</b> The unique key of {@code message} decides; the receipt stands in the same
- * transaction, before anything is run.
+ * transaction: before anything is run, or in the end where nothing but us can end a transaction.
  *
  * <p><b>Known.</b> The message is held against retention and against repeats that would add a
  * delivery, which look at it under a lock of their own; other guards may hold it too. Then whatever
@@ -116,8 +116,7 @@ final class GuardEntry {
    * How it begins.
    *
    * @param seq the message's number, for whoever may run
-   * @param row where the receipt stands, as the database names the place; null where it has to be
-   *     looked up
+   * @param first null where its receipt stands there already, as running
    * @param handler by the number and the name that the receipt stands under
    * @param known where the message was found, for whoever may run; null if it is new
    * @param taken what the run takes over
@@ -125,7 +124,7 @@ final class GuardEntry {
    */
   record Entered(
       long seq,
-      @Nullable String row,
+      GuardSql.@Nullable First first,
       HandlerId handler,
       @Nullable Found known,
       List<GuardTaken> taken,
@@ -138,7 +137,7 @@ final class GuardEntry {
     }
 
     static Entered asNew(GuardSql.Fresh fresh, HandlerId handler) {
-      return new Entered(fresh.seq(), fresh.row(), handler, null, List.of(), null);
+      return new Entered(fresh.seq(), fresh.first(), handler, null, List.of(), null);
     }
   }
 
@@ -281,7 +280,12 @@ final class GuardEntry {
     }
     // To delete what is not there would lock out others who store what nobody handles.
     if (session.one(NOBODYS, params -> params.add(known.seq()), row -> true).isPresent()) {
-      session.update(TAKEN, params -> params.add(known.seq()));
+      sql.query(
+          session,
+          Session.LockWait.NORMAL.millis,
+          TAKEN,
+          params -> params.add(known.seq()),
+          row -> true);
     }
     boolean there = true;
     for (GuardTaken each : entered.taken()) {

@@ -1,6 +1,7 @@
 package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.store.Guards.Request;
+import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
 import java.sql.SQLException;
 import java.util.List;
@@ -48,19 +49,71 @@ interface GuardSql {
   /**
    * An identity that was new.
    *
-   * @param row where its receipt stands, as the database names the place; null where it has to be
-   *     looked up
+   * @param first null where its receipt stands beside it, as running; else the receipt is still to
+   *     be inserted
    */
-  record Fresh(long seq, @Nullable String row) {}
+  record Fresh(long seq, @Nullable First first) {}
 
   /**
-   * Completes a receipt that was stored in the same transaction; answers how many were hit.
+   * Where a run began that writes its receipt in the end.
    *
-   * @param row what {@link Fresh} says of it
+   * @param row the place of the message, as the database names it
+   * @param transaction its number
    */
-  default int complete(Session session, String statement, @Nullable String row, Session.Bind bind)
-      throws SQLException {
-    return update(session, statement, bind);
+  record First(String row, String transaction) {}
+
+  /**
+   * The receipt of a run that has done its work.
+   *
+   * @param handler by the number and the name that it stands under
+   * @param first what {@link Fresh} says
+   * @param until how long it is to be kept, as SQL
+   */
+  record Receipt(
+      long seq,
+      HandlerId handler,
+      long token,
+      Request request,
+      @Nullable First first,
+      String until) {
+
+    void bindKey(Params params) throws SQLException {
+      params.add(seq).add(handler.family()).add(token);
+    }
+  }
+
+  // Index: receipt_pk.
+  String COMPLETE =
+      """
+      UPDATE {receipt} SET outcome = %d, completed_at = {now}, keep_until = %s
+      WHERE seq = ? AND handler = ? AND token = ?""";
+
+  /**
+   * Completes the receipt, in the transaction that the run began in.
+   *
+   * @return how many were hit; none if that transaction has ended meanwhile
+   */
+  default int complete(Session session, Receipt receipt) throws SQLException {
+    return update(
+        session, COMPLETE.formatted(Receipts.COMPLETED, receipt.until()), receipt::bindKey);
+  }
+
+  /** Whether {@link #completeAndCommit} can do both for this receipt. */
+  default boolean commitsWith(Receipt receipt) {
+    return false;
+  }
+
+  /**
+   * Completes the receipt and commits, in one trip. Fails and rolls back if the transaction is not
+   * the one that the run began in.
+   */
+  default void completeAndCommit(Session session, Receipt receipt) throws SQLException {
+    throw new UnsupportedOperationException();
+  }
+
+  /** Whether {@link #completeAndCommit} has failed because of the receipt, not of the body. */
+  default boolean refusesReceipt(Tables tables, SQLException e) {
+    return false;
   }
 
   /** Changes rows by their key; answers how many. */
@@ -69,8 +122,8 @@ interface GuardSql {
   }
 
   /**
-   * Stores identity and receipt, if the identity is new; a copy in an open transaction is waited
-   * for.
+   * Stores the identity if it is new, with or without its receipt; a copy in an open transaction is
+   * waited for.
    *
    * @param alone whether the row of a known one will be locked against other guards next
    * @return empty if it is known

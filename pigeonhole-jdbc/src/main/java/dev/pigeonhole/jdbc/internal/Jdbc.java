@@ -24,6 +24,12 @@ final class Jdbc {
     T run(Session session) throws SQLException;
   }
 
+  /** A statement that commits. */
+  @FunctionalInterface
+  interface Ending {
+    void run(Session session) throws SQLException;
+  }
+
   /** Nothing of ours waits longer for an answer of the network. */
   static final Duration NETWORK_LIMIT = Duration.ofSeconds(60);
 
@@ -188,9 +194,13 @@ final class Jdbc {
       return new Session(connection, dialect, tables, clock, false, committing, lockWait);
     }
 
-    /** A session whose transaction is shared with somebody who must not notice us. */
+    /**
+     * A session whose transaction is shared with somebody who must not notice us. Its statements
+     * name single rows, and the network has its limit.
+     */
     Session sharedSession(LockWait lockWait) {
-      return new Session(connection, dialect, tables, clock, true, false, lockWait);
+      boolean timed = !dialect.timesByThreads();
+      return new Session(connection, dialect, tables, clock, true, false, lockWait, timed);
     }
 
     private void readCommitted() throws SQLException {
@@ -231,6 +241,26 @@ final class Jdbc {
     void commit(Session session) {
       commitAndGoOn(session);
       open = false;
+    }
+
+    /**
+     * Whether the transaction is ours from its begin: one of a pool that hands out connections in
+     * autocommit mode. Another may be part of something larger, such as a transaction of JTA, whose
+     * data source must see the call of commit, and refuse it.
+     */
+    boolean ownsTransaction() {
+      return Boolean.TRUE.equals(formerAutoCommit);
+    }
+
+    /** Commits with the last statement of the transaction, which does so itself. */
+    void commitBy(Session session, Ending last) {
+      try {
+        last.run(session);
+      } catch (SQLException e) {
+        throw Errors.ofLastStatement(dialect, tables, e);
+      }
+      open = false;
+      refuseDoubt(session);
     }
 
     /** Commits; the next statement begins another transaction. */

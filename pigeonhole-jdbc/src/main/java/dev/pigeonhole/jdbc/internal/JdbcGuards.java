@@ -31,12 +31,6 @@ final class JdbcGuards implements Guards {
   /** The last day that every database can keep. */
   private static final Instant END_OF_TIME = Instant.parse("9999-12-31T00:00:00Z");
 
-  // Index: receipt_pk.
-  private static final String COMPLETE =
-      """
-      UPDATE {receipt} SET outcome = %d, completed_at = {now}, keep_until = %s
-      WHERE seq = ? AND handler = ? AND token = ?""";
-
   // Index: receipt_pk. Of a run that was committed before its end.
   private static final String TAKE_BACK =
       "DELETE FROM {receipt} WHERE seq = ? AND handler = ? AND token = ? AND "
@@ -84,7 +78,12 @@ final class JdbcGuards implements Guards {
       StoreException failed;
       Throwable thrown = null;
       try {
-        return once(request, new Comer(token, doubt, false), work);
+        Verdict verdict = once(request, new Comer(token, doubt, false), work);
+        if (doubt && verdict instanceof Verdict.Busy) {
+          // Whom it waits for may be itself: the server may not have noticed that we were cut off.
+          throw Errors.unknown("An earlier try may still be under way", null);
+        }
+        return verdict;
       } catch (Undone e) {
         failed = e.error;
         thrown = e.thrown;
@@ -144,9 +143,8 @@ final class JdbcGuards implements Guards {
         throw e;
       }
       CrashPoints.reach("guard.work-done");
-      complete(session, request, entered, comer.token(), done);
-      CrashPoints.reach("guard.before-commit");
-      commit(borrowed, session);
+      finish(session, entered, done);
+      commit(borrowed, session, receipt(session, request, entered, comer.token()), done);
       CrashPoints.reach("guard.after-commit");
       return new Verdict.Ran();
     } catch (SQLException e) {
@@ -155,11 +153,24 @@ final class JdbcGuards implements Guards {
   }
 
   /** What the server checks only now, such as a deferred key, the work has written. */
-  private static void commit(Jdbc.Borrowed borrowed, Session session) throws WorkFailedException {
+  private void commit(Jdbc.Borrowed borrowed, Session session, GuardSql.Receipt receipt, Done done)
+      throws SQLException, WorkFailedException {
+    boolean atOnce = borrowed.ownsTransaction() && sql.commitsWith(receipt);
+    if (!atOnce && sql.complete(session, receipt) != 1) {
+      throw lost(done);
+    }
+    CrashPoints.reach("guard.before-commit");
     try {
-      borrowed.commit(session);
+      if (atOnce) {
+        borrowed.commitBy(session, last -> sql.completeAndCommit(last, receipt));
+      } else {
+        borrowed.commit(session);
+      }
     } catch (StoreException e) {
       if (e.getCause() instanceof SQLException cause && Errors.refusesContent(cause)) {
+        if (atOnce && sql.refusesReceipt(jdbc.tables, cause)) {
+          throw lost(done);
+        }
         throw new WorkFailedException(
             new StoreException(
                 Kind.PERMANENT,
@@ -248,7 +259,10 @@ final class JdbcGuards implements Guards {
       if (!canary.alive()) {
         throw lost(done);
       }
-      complete(session, request, entered, token, done);
+      finish(session, entered, done);
+      if (sql.complete(session, receipt(session, request, entered, token)) != 1) {
+        throw lost(done);
+      }
       connection.releaseSavepoint(before);
       open = false;
       return new Verdict.Ran();
@@ -367,15 +381,11 @@ final class JdbcGuards implements Guards {
     params.add(entered.seq()).add(entered.handler().family()).add(token);
   }
 
-  private void complete(Session session, Request request, Entered entered, long token, Done done)
+  /** All but the receipt. */
+  private void finish(Session session, Entered entered, Done done)
       throws SQLException, WorkFailedException, Undone {
     if (done.failure() != null) {
       undoEffects(session.connection, done.failure(), done.clean());
-    }
-    String complete = COMPLETE.formatted(Receipts.COMPLETED, until(session, request.keepReceipt()));
-    Session.Bind bind = params -> bind(params, entered, token);
-    if (sql.complete(session, complete, entered.row(), bind) != 1) {
-      throw lost(done);
     }
     if (!entry.take(session, entered)) {
       throw lost(done);
@@ -383,6 +393,17 @@ final class JdbcGuards implements Guards {
     if (done.answer() != null) {
       keep(session, entered.seq(), entered.handler().family(), done.answer());
     }
+  }
+
+  private static GuardSql.Receipt receipt(
+      Session session, Request request, Entered entered, long token) {
+    return new GuardSql.Receipt(
+        entered.seq(),
+        entered.handler(),
+        token,
+        request,
+        entered.first(),
+        until(session, request.keepReceipt()));
   }
 
   /** Where that cannot be done, nothing is kept. */

@@ -74,6 +74,7 @@ final class NodeConnection {
       // Broken: the next call opens another one.
     }
     borrowed = null;
+    current.abandon(); // nobody else should have it with a limit of ours
     current.close();
   }
 
@@ -92,10 +93,11 @@ final class NodeConnection {
   }
 
   private void giveBack(Jdbc.Borrowed current) {
-    try (current) {
+    try {
       jdbc.dialect.allowSilence(current.connection);
     } catch (SQLException e) {
-      // Broken: the pool finds out when it is returned.
+      current.abandon();
     }
+    current.close();
   }
 }

@@ -75,6 +75,11 @@ final class PostgresDialect implements Dialect {
   }
 
   @Override
+  public boolean timesByThreads() {
+    return true;
+  }
+
+  @Override
   public Fault fault(SQLException e) {
     String state = Errors.root(e).getSQLState();
     if (state == null) {

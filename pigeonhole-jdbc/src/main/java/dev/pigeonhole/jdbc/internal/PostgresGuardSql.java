@@ -3,10 +3,10 @@ package dev.pigeonhole.jdbc.internal;
 import dev.pigeonhole.store.Guards.Request;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The settings go with the statement in one round trip: set in front of it, put back behind it. If
@@ -34,10 +34,9 @@ final class PostgresGuardSql implements GuardSql {
           .map("set_config('%1$s', current_setting('pigeonhole.%1$s'), true)"::formatted)
           .collect(Collectors.joining(", ", ";\nSELECT ", ""));
 
-  // Arbiters: message_identity, receipt_pk. Nothing is looked up, so one plan serves for ever. The
-  // limit is set before the insert that may wait, whose rows come from base, and put back behind
-  // all
-  // inserts, whose rows are counted first.
+  // Arbiter: message_identity. Nothing is looked up, so one plan serves for ever. The limit is set
+  // before the insert that may wait, whose row comes from base, and put back behind it, whose rows
+  // are counted first.
   private static final String ENTER_NEW =
       """
       WITH base AS MATERIALIZED (
@@ -50,23 +49,36 @@ final class PostgresGuardSql implements GuardSql {
           + """
             SELECT base.seq, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, TRUE, {now} FROM base
             ON CONFLICT (source, id) DO NOTHING
-            RETURNING seq
-            ), kept AS (
-            """
-          + INSERT_RECEIPT
-          + """
-            SELECT fresh.seq, ?, ?, 0, 0, 0, ?, ?, %d, {now} FROM fresh
-            RETURNING seq, ctid
+            RETURNING seq, ctid, pg_current_xact_id() AS xid
             )
-            SELECT max(seq), max(ctid::text),
+            SELECT max(seq), max(ctid::text), max(xid::text),
                    set_config('lock_timeout', current_setting('pigeonhole.lock_timeout'), true)
-            FROM kept
-            """
-              .formatted(Receipts.RUNNING);
+            FROM fresh
+            """;
 
-  // Our own row of the same transaction, which nobody else can have moved: found without an index,
-  // whatever the server thinks of the size of the table.
-  private static final String AT = " AND ctid = ?::tid";
+  private static final String INSERT_COMPLETED =
+      """
+      INSERT INTO {receipt} (seq, handler, key_id, failures, crashes, releases, token,
+                             request_hash, outcome, completed_at, keep_until)
+      """;
+
+  // The row of the message is found without an index. It is another one if the body has counted a
+  // repeat of the same message.
+  private static final String COMPLETE_NEW =
+      INSERT_COMPLETED
+          + """
+            SELECT m.seq, ?, ?, 0, 0, 0, m.token, ?, %d, {now}, %s FROM {message} m
+            WHERE m.seq = ? AND m.token = ?""";
+
+  private static final String AT = " AND m.ctid = ?::tid RETURNING 1";
+
+  // Nothing is looked up. A receipt without a number is refused, and nothing committed: that is how
+  // this fails in another transaction than the one that it began in.
+  private static final String COMPLETE_NEW_AND_COMMIT =
+      INSERT_COMPLETED
+          + """
+            VALUES (CASE WHEN pg_current_xact_id() = ?::xid8 THEN ?::bigint END, ?, ?, 0, 0, 0, ?, ?,
+                    %d, {now}, %s);COMMIT""";
 
   @Override
   public <T> List<T> query(
@@ -95,14 +107,12 @@ final class PostgresGuardSql implements GuardSql {
             params -> {
               params.add(String.valueOf(waitMillis));
               GuardSql.bind(params, request.message(), token);
-              params.add(request.handler().family()).add(request.handler().keyId());
-              params.add(token).add(request.asked());
             },
             row -> {
               String at = row.getString(2);
               return at == null
                   ? Optional.<Fresh>empty()
-                  : Optional.of(new Fresh(row.getLong(1), at));
+                  : Optional.of(new Fresh(row.getLong(1), new First(at, row.getString(3))));
             })
         .stream()
         .flatMap(Optional::stream)
@@ -110,17 +120,55 @@ final class PostgresGuardSql implements GuardSql {
   }
 
   @Override
-  public int complete(Session session, String statement, @Nullable String row, Session.Bind bind)
-      throws SQLException {
-    if (row == null) {
-      return update(session, statement, bind);
+  public int complete(Session session, Receipt receipt) throws SQLException {
+    First first = receipt.first();
+    if (first == null) {
+      return GuardSql.super.complete(session, receipt);
     }
-    return session.update(
-        statement + AT,
-        params -> {
-          bind.bind(params);
-          params.add(row);
-        });
+    String insert = COMPLETE_NEW.formatted(Receipts.COMPLETED, receipt.until());
+    List<Boolean> inserted =
+        PostgresStatements.fencedOne(
+            session,
+            insert + AT,
+            params -> {
+              bindNew(params, receipt);
+              params.add(first.row());
+            },
+            row -> true);
+    return inserted.isEmpty() ? update(session, insert, params -> bindNew(params, receipt)) : 1;
+  }
+
+  private static void bindNew(Params params, Receipt receipt) throws SQLException {
+    params.add(receipt.handler().family()).add(receipt.handler().keyId());
+    params.add(receipt.request().asked()).add(receipt.seq()).add(receipt.token());
+  }
+
+  @Override
+  public boolean commitsWith(Receipt receipt) {
+    return receipt.first() != null;
+  }
+
+  @Override
+  public void completeAndCommit(Session session, Receipt receipt) throws SQLException {
+    First first = Objects.requireNonNull(receipt.first());
+    session.update(
+        COMPLETE_NEW_AND_COMMIT.formatted(Receipts.COMPLETED, receipt.until()),
+        params ->
+            params
+                .add(first.transaction())
+                .add(receipt.seq())
+                .add(receipt.handler().family())
+                .add(receipt.handler().keyId())
+                .add(receipt.token())
+                .add(receipt.request().asked()));
+  }
+
+  /** It had no number, or stands there already: what else must not be null is judged before. */
+  @Override
+  public boolean refusesReceipt(Tables tables, SQLException e) {
+    String message = String.valueOf(Errors.root(e).getMessage());
+    return "23502".equals(Errors.root(e).getSQLState())
+        || message.contains(tables.plain("receipt_pk"));
   }
 
   @Override

@@ -55,8 +55,11 @@ final class Session {
 
   final LockWait lockWait;
 
-  /** Whether each statement commits itself: then a driver's cancel could hit the commit. */
+  /** Whether each statement commits itself. */
   final boolean committing;
+
+  /** Whether the driver limits the time of statements; its cancel could hit a commit. */
+  private final boolean timed;
 
   private final @Nullable InstantSource clock;
   private boolean replicationDoubt;
@@ -69,12 +72,25 @@ final class Session {
       boolean foreign,
       boolean committing,
       LockWait lockWait) {
+    this(connection, dialect, tables, clock, foreign, committing, lockWait, !committing);
+  }
+
+  Session(
+      Connection connection,
+      Dialect dialect,
+      Tables tables,
+      @Nullable InstantSource clock,
+      boolean foreign,
+      boolean committing,
+      LockWait lockWait,
+      boolean timed) {
     this.connection = connection;
     this.dialect = dialect;
     this.tables = tables;
     this.clock = clock;
     this.foreign = foreign;
     this.committing = committing;
+    this.timed = timed;
     this.lockWait = lockWait;
   }
 
@@ -194,7 +210,7 @@ final class Session {
 
   private PreparedStatement prepare(String template) throws SQLException {
     PreparedStatement statement = connection.prepareStatement(sql(template));
-    if (!committing) {
+    if (timed) {
       statement.setQueryTimeout((int) LIMIT.toSeconds());
     }
     return statement;
