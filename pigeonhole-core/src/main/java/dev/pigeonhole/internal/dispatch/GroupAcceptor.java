@@ -19,7 +19,9 @@ import org.jspecify.annotations.Nullable;
  * idle: one caller leads and commits for everybody who queued up while the last commit was under
  * way. Then it hands the lead to the first who waits, and wakes its own group. Nobody who has an
  * answer stands in line for anything: callers that come again at once are in the next group, so
- * that groups grow with the number of callers.
+ * that groups grow with the number of callers. A second group goes beside the first if it is large
+ * enough to be worth a commit, so that one is put together while the database is busy with the
+ * other.
  *
  * <p>Callers share a commit, not their troubles. Whoever could not be served with the others, since
  * an open transaction is in the way or the group failed for a reason that may be somebody else's,
@@ -67,15 +69,29 @@ public final class GroupAcceptor {
     }
   }
 
+  private static final int COMMITS_AT_ONCE = 2;
+
+  /** So many messages are worth a commit beside another. */
+  private static final int WORTH_A_COMMIT = 16;
+
   private final Acceptor acceptor;
   private final int groupSize;
+  private final int worthACommit;
   private final ReentrantLock queueing = new ReentrantLock();
-  private final Deque<Pending> queue = new ArrayDeque<>(); // guarded by queueing
-  private boolean led; // guarded by queueing
+
+  // All guarded by queueing. Somebody waits only while a commit is under way.
+  private final Deque<Pending> queue = new ArrayDeque<>();
+  private int waiting; // messages
+  private int commits; // under way
 
   public GroupAcceptor(Acceptor acceptor, int groupSize) {
+    this(acceptor, groupSize, WORTH_A_COMMIT);
+  }
+
+  GroupAcceptor(Acceptor acceptor, int groupSize, int worthACommit) {
     this.acceptor = acceptor;
     this.groupSize = groupSize;
+    this.worthACommit = worthACommit;
   }
 
   public List<AcceptResult> accept(List<NewMessage> batch) {
@@ -94,45 +110,57 @@ public final class GroupAcceptor {
         : withoutBusy(mine.batch, mine.results);
   }
 
-  /** Queues up; true if nobody leads. */
+  /** True for the lead; false where the caller has queued up. */
   private boolean takesTheLead(Pending mine) {
     queueing.lock();
     try {
+      if (mayCommit(commits, waiting + mine.batch.size())) {
+        commits++;
+        return true;
+      }
       queue.addLast(mine);
-      boolean first = !led;
-      led = true;
-      return first;
+      waiting += mine.batch.size();
+      return false;
     } finally {
       queueing.unlock();
     }
   }
 
-  /** Commits the group of the caller, who is the first in the queue. */
+  /** Whether a group of this size goes on its way beside so many others. */
+  private boolean mayCommit(int others, int size) {
+    return others == 0 || (others < COMMITS_AT_ONCE && size >= worthACommit);
+  }
+
   private void lead(Pending mine) {
     List<Pending> group = List.of();
     try {
-      group = nextGroup();
+      group = groupOf(mine);
       commit(group);
     } finally {
-      handOn(mine); // the next commit begins while this group is woken
-      for (Pending each : group) {
-        each.goOn(State.ENDED);
+      handOn(); // the next commit begins while this group is woken
+      for (int i = 0; i < group.size(); i++) { // an iterator would have to be allocated
+        group.get(i).goOn(State.ENDED);
       }
     }
   }
 
-  private void handOn(Pending mine) {
+  private void handOn() {
     queueing.lock();
     try {
-      queue.remove(mine); // it is there only if no group could be put together
-      Pending next = queue.peekFirst();
-      led = next != null;
-      if (next != null) {
-        next.goOn(State.LEADS);
+      if (queue.isEmpty() || !mayCommit(commits - 1, waiting)) {
+        commits--;
+      } else {
+        takeFirst().goOn(State.LEADS);
       }
     } finally {
       queueing.unlock();
     }
+  }
+
+  private Pending takeFirst() {
+    Pending first = queue.removeFirst();
+    waiting -= first.batch.size();
+    return first;
   }
 
   /** Asks again, alone, for what the group had no answer to. */
@@ -179,11 +207,13 @@ public final class GroupAcceptor {
     }
   }
 
-  private List<Pending> nextGroup() {
+  /** The leader, who does not wait any more, and as many behind it as fit. */
+  private List<Pending> groupOf(Pending leader) {
     List<Pending> group = new ArrayList<>();
+    group.add(leader);
     queueing.lock();
     try {
-      int size = 0;
+      int size = leader.batch.size();
       for (Pending next : queue) {
         size += next.batch.size();
         if (size > groupSize) {
@@ -192,8 +222,8 @@ public final class GroupAcceptor {
         group.add(next);
       }
       // Only now, and without another allocation: who is taken out must be in the group.
-      for (int i = group.size(); i > 0; i--) {
-        queue.removeFirst();
+      for (int i = group.size(); i > 1; i--) {
+        takeFirst();
       }
     } finally {
       queueing.unlock();

@@ -172,7 +172,8 @@ public final class DefaultInbox implements Inbox {
   /**
    * Connections at once: every slot of a transactional handler holds one; accept, reader and
    * settler take one each. The beat has its own, which the store counts. Counting the backlog,
-   * pruning and accepting large batches borrow one more for a moment, and wait for it.
+   * pruning, and accepting large batches or a second group borrow one more for a moment, and wait
+   * for it.
    */
   private static StoreSettings storeSettings(InboxSettings settings, List<ChannelSpec> specs) {
     int connections = StoreSettings.ENGINE_CONNECTIONS;

@@ -19,6 +19,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -26,6 +27,9 @@ import org.junit.jupiter.api.Test;
 
 class GroupAcceptorTest {
   private static final int GROUP = 100;
+
+  /** So that everybody waits for the first commit, unless a test says something else. */
+  private static final int NEVER = Integer.MAX_VALUE;
 
   /** Answers each message with the number in its id; holds the first commit until told. */
   private static class Slow implements Acceptor {
@@ -88,7 +92,7 @@ class GroupAcceptorTest {
   }
 
   private final Slow store = new Slow();
-  private final GroupAcceptor acceptor = new GroupAcceptor(store, GROUP);
+  private final GroupAcceptor acceptor = new GroupAcceptor(store, GROUP, NEVER);
   private final ExecutorService threads = Executors.newCachedThreadPool();
 
   @AfterEach
@@ -185,7 +189,7 @@ class GroupAcceptorTest {
                 .toList();
           }
         };
-    self[0] = new GroupAcceptor(patient, GROUP);
+    self[0] = new GroupAcceptor(patient, GROUP, NEVER);
 
     for (int i = 0; i < callers; i++) {
       int number = i;
@@ -198,6 +202,68 @@ class GroupAcceptorTest {
           });
     }
     await(enough);
+  }
+
+  @Test
+  void aSecondGroupGoesBesideTheFirstOnceItIsWorthACommit() throws Exception {
+    GroupAcceptor beside = new GroupAcceptor(store, GROUP, 10);
+    Future<List<AcceptResult>> first = threads.submit(() -> beside.accept(batch(0, 1)));
+    await(store.firstBegan);
+    List<Future<List<AcceptResult>>> others = new ArrayList<>();
+    for (int i = 1; i < 10; i++) {
+      int number = i;
+      others.add(threads.submit(() -> beside.accept(batch(number, 1))));
+    }
+    while (beside.queued() < 9) {
+      Thread.onSpinWait();
+    }
+    assertThat(store.commits).containsExactly(1);
+
+    assertThat(beside.accept(batch(10, 1))).isEqualTo(answers(10, 1));
+
+    for (int i = 1; i < 10; i++) {
+      assertThat(others.get(i - 1).get(20, TimeUnit.SECONDS)).isEqualTo(answers(i, 1));
+    }
+    assertThat(store.commits).containsExactly(1, 10);
+    assertThat(first.isDone()).isFalse();
+    store.firstMayEnd.countDown();
+    assertThat(first.get(20, TimeUnit.SECONDS)).isEqualTo(answers(0, 1));
+  }
+
+  @Test
+  void neverMoreThanTwoCommitsAreUnderWayAndNobodyIsForgotten() throws Exception {
+    AtomicInteger underWay = new AtomicInteger();
+    AtomicInteger most = new AtomicInteger();
+    Acceptor counting =
+        new Slow() {
+          @Override
+          public List<AcceptResult> acceptTogether(List<NewMessage> batch) {
+            most.accumulateAndGet(underWay.incrementAndGet(), Math::max);
+            Thread.yield();
+            underWay.decrementAndGet();
+            return batch.stream()
+                .map(each -> (AcceptResult) new AcceptResult.Stored(Long.parseLong(each.id())))
+                .toList();
+          }
+        };
+    GroupAcceptor busy = new GroupAcceptor(counting, GROUP, 4);
+    List<Future<?>> callers = new ArrayList<>();
+    for (int i = 0; i < 32; i++) {
+      int caller = i;
+      callers.add(
+          threads.submit(
+              () -> {
+                for (int round = 0; round < 500; round++) {
+                  int number = caller * 500 + round;
+                  assertThat(busy.accept(batch(number, 1))).isEqualTo(answers(number, 1));
+                }
+              }));
+    }
+    for (Future<?> each : callers) {
+      each.get(60, TimeUnit.SECONDS);
+    }
+    assertThat(most).hasValueLessThanOrEqualTo(2);
+    assertThat(busy.queued()).isZero();
   }
 
   @Test
