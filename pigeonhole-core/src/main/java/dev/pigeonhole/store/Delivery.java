@@ -75,4 +75,10 @@ public record Delivery(
   public int attempt() {
     return failures + crashes + 1;
   }
+
+  /** The rows that an engine has open differ in this already; it looks them up all the time. */
+  @Override
+  public int hashCode() {
+    return 31 * Long.hashCode(seq) + cell.handler();
+  }
 }

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 public final class Hashes {
   private static final long FNV_OFFSET = 0xcbf29ce484222325L;
   private static final long FNV_PRIME = 0x100000001b3L;
+  private static final MessageDigest SHA_256 = newSha256(); // never fed itself
 
   private Hashes() {}
 
@@ -62,7 +63,16 @@ public final class Hashes {
     return new UUID(high, low).toString();
   }
 
+  /** A copy of one that was looked up once, where its provider can copy. */
   static MessageDigest sha256() {
+    try {
+      return (MessageDigest) SHA_256.clone();
+    } catch (CloneNotSupportedException e) {
+      return newSha256();
+    }
+  }
+
+  private static MessageDigest newSha256() {
     try {
       return MessageDigest.getInstance("SHA-256");
     } catch (NoSuchAlgorithmException e) {
