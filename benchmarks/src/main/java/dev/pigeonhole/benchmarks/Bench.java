@@ -11,7 +11,6 @@ import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.Arrays;
 import java.util.Comparator;
-import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
@@ -58,13 +57,13 @@ public final class Bench {
     } catch (NoDatabaseException e) {
       System.err.println("bench: " + e.getMessage());
       return tell(json, e, CANNOT_START);
-    } catch (Exception e) {
+    } catch (Exception | Error e) {
       e.printStackTrace();
       return tell(json, e, FAILED);
     }
   }
 
-  private static int tell(boolean json, Exception e, int exit) {
+  private static int tell(boolean json, Throwable e, int exit) {
     if (json) {
       System.out.println(JsonReport.failed(Objects.toString(e.getMessage(), e.toString())));
     }
@@ -77,7 +76,7 @@ public final class Bench {
     Results results;
     try {
       results = measure(directory);
-    } catch (Exception e) {
+    } catch (Exception | Error e) {
       if (!ended.compareAndSet(false, true)) {
         return INTERRUPTED; // what failed, failed because of that
       }
@@ -112,7 +111,7 @@ public final class Bench {
   private void write(Results results) throws IOException {
     String date = LocalDate.now(ZoneOffset.UTC).toString();
     String name = options.quick() ? date + "-quick" : date;
-    Path target = Files.createDirectories(places.results(options));
+    Path target = Files.createDirectories(places.results(options, results.ok()));
     Files.writeString(target.resolve(name + ".json"), new JsonReport(results).text() + "\n");
     Files.writeString(
         target.resolve(name + ".md"), new MarkdownReport(results, date, name + ".svg").text());
@@ -148,7 +147,7 @@ public final class Bench {
 
   /** The script knows, and Java cannot ask before JDK 22. */
   private static boolean isTerminal() {
-    return List.of(System.getProperty("pigeonhole.bench.terminal", "").split(" ")).contains("err");
+    return System.getProperty("pigeonhole.bench.terminal", "").equals("err");
   }
 
   /** What is being killed may still write, so once is not always enough. */

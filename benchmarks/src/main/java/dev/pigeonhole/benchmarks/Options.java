@@ -38,6 +38,7 @@ record Options(
   static final String HELP =
       """
       Usage: ./bench [options]
+             ./bench --micro [options of JMH]
 
       Measures Pigeonhole beside bare SQL for the same durable work and beside other libraries, in turns,
       on a PostgreSQL of its own. The default takes about an hour, --quick about ten minutes.
@@ -55,6 +56,7 @@ record Options(
         --url URL             a PostgreSQL or MariaDB that is there already; the user is in the environment as
                               PIGEONHOLE_BENCH_USER, the password as PIGEONHOLE_BENCH_PASSWORD
         --json                one JSON object on standard output, all else on standard error
+        --micro               the few pieces that need no database, each by itself, with JMH; before all other options
         --help                this text
 
       Scenarios: accept-batch, accept-single-1|8|64, drain, end-to-end, handlers-5, payload-200|2k|50k, repeats-50,

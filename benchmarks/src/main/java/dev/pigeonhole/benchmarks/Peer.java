@@ -9,12 +9,12 @@ import org.jspecify.annotations.Nullable;
  * seconds for; the rates are what they reached on two cores, and tell how long a run will take.
  */
 enum Peer {
-  SEED_ARTICLE("seed-article", true, 16_000, 4_500, 0, 0),
-  SEED_INBOX("seed-inbox", true, 5_000, 1_200, 0, 0),
-  DB_SCHEDULER("db-scheduler", true, 16_000, 4_000, 0, 0),
-  TRANSACTION_OUTBOX("transaction-outbox", true, 10_000, 2_000, 0, 0),
-  SPRING_INTEGRATION("spring-integration", true, 10_000, 2_000, 10_000, 4_000),
-  EVENTUATE("eventuate", true, 0, 0, 10_000, 5_000),
+  SEED_ARTICLE("seed-article", true, 16_000, 5_500, 0, 0),
+  SEED_INBOX("seed-inbox", true, 5_000, 2_200, 0, 0),
+  DB_SCHEDULER("db-scheduler", true, 16_000, 8_000, 0, 0),
+  TRANSACTION_OUTBOX("transaction-outbox", true, 10_000, 3_500, 0, 0),
+  SPRING_INTEGRATION("spring-integration", true, 10_000, 2_700, 10_000, 8_000),
+  EVENTUATE("eventuate", true, 0, 0, 10_000, 7_000),
   JOBRUNR("jobrunr", false, 6_000, 1_000, 0, 0),
   SPRING_MODULITH("spring-modulith", false, 8_000, 1_500, 0, 0),
   NAMASTACK("namastack", false, 8_000, 1_200, 0, 0),

@@ -18,8 +18,9 @@ record Places(Path root) {
     return root.resolve("benchmarks/target/bench");
   }
 
-  /** Results of a whole run are kept with the sources, those of a part are not. */
-  Path results(Options options) {
-    return root.resolve(options.whole() ? "benchmarks/results" : "benchmarks/target/results");
+  /** Results of a whole run that went well are kept with the sources, others are not. */
+  Path results(Options options, boolean ok) {
+    boolean keep = options.whole() && ok;
+    return root.resolve(keep ? "benchmarks/results" : "benchmarks/target/results");
   }
 }

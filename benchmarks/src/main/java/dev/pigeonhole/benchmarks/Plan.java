@@ -109,18 +109,18 @@ record Plan(List<Heat> heats, int grownRows, int heldSnapshotSeconds) {
     }
 
     private void accept() {
-      heat(both("accept-batch", size(80_000, 400_000), 75_000));
+      heat(size(6, 20), both("accept-batch", size(80_000, 400_000), 75_000));
       heat(both("accept-single-1", size(2_000, 6_000), 1_500).map(it -> it.with("threads", 1)));
       heat(both("accept-single-8", size(10_000, 40_000), 6_000).map(it -> it.with("threads", 8)));
       heat(
-          size(2, 10),
+          size(6, 15),
           both("accept-single-64", size(24_000, 100_000), 14_000)
               .map(it -> it.with("threads", 64)));
     }
 
     private void deliver() {
       heat(
-          size(8, 25),
+          size(25, 40),
           Stream.concat(both("end-to-end", size(100_000, 300_000), 42_000), peers("end-to-end")));
       heat(both("drain", size(80_000, 300_000), 45_000)); // the backlog takes its time, too
       heat(both("handlers-5", size(20_000, 80_000), 12_000).map(it -> it.with("handlers", 5)));
@@ -145,7 +145,7 @@ record Plan(List<Heat> heats, int grownRows, int heldSnapshotSeconds) {
                   .with("hot", 50)
                   .named("transactional-50-hot"));
       heat(
-          size(3, 15),
+          size(6, 20),
           Stream.concat(Stream.concat(both("guard", guard, 5_000), peers("guard")), transactional));
     }
 

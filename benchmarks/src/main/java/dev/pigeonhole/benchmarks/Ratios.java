@@ -60,8 +60,14 @@ final class Ratios {
     return results.ratio("transactional-50-hot", "transactional-1-hot");
   }
 
+  /** Empty if nothing was removed meanwhile: retention stands back while handlers are behind. */
   OptionalDouble prune() {
-    return results.ratio("prune", "prune-nothing");
+    boolean removed =
+        results
+            .find("prune", Entry.PIGEONHOLE)
+            .map(it -> it.median("pruned").orElse(0) > 0)
+            .orElse(false);
+    return removed ? results.ratio("prune", "prune-nothing") : OptionalDouble.empty();
   }
 
   private OptionalDouble versus(Optional<String> subject, String row) {

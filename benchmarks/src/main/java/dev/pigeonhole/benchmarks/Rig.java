@@ -18,6 +18,7 @@ final class Rig {
 
   private static final int PAYLOAD_BYTES = 500;
   private static final double LONGEST_START = 60;
+  private static final int MOST_TO_WARM = 100_000;
 
   private final Options options;
   private final Plan plan;
@@ -36,7 +37,7 @@ final class Rig {
     this.progress = progress;
   }
 
-  Results run() throws InterruptedException, SQLException {
+  Results run() throws InterruptedException {
     Machine machine = Machine.here(database);
     progress.expect(plan.seconds());
     for (int i = 0; i < plan.heats().size(); i++) {
@@ -48,13 +49,13 @@ final class Rig {
     return new Results(options, plan, machine, series, abouts, missing);
   }
 
-  private void run(Heat heat) throws InterruptedException, SQLException {
+  private void run(Heat heat) throws InterruptedException {
     Map<Entry, Series> ofHeat = new LinkedHashMap<>();
     for (Entry entry : heat.entries()) {
       Series own = new Series(entry);
       ofHeat.put(entry, own);
       series.add(own);
-      warmUp(own, heat.warmSeconds());
+      warmUp(own, heat);
     }
     for (Turn turn : heat.turns()) {
       Series own = ofHeat.get(turn.entry());
@@ -65,18 +66,18 @@ final class Rig {
   }
 
   /** Makes it warm, and counts meanwhile what may not be counted while time is taken. */
-  private void warmUp(Series own, int seconds) throws InterruptedException, SQLException {
+  private void warmUp(Series own, Heat heat) throws InterruptedException {
     Entry entry = own.entry();
     Entry small = entry.warmUp();
     progress.begin(
-        "%s, %s, warm-up".formatted(entry.row(), entry.subject()),
-        Math.max(seconds, small.seconds()));
-    long began = System.nanoTime();
+        "%s, %s, warm-up".formatted(entry.row(), entry.subject()), heat.warmUpSeconds(entry));
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(heat.warmSeconds());
     try {
       meet(entry);
       own.count(work(small.with("counted", 1)));
-      while (System.nanoTime() - began < TimeUnit.SECONDS.toNanos(seconds)) {
-        work(small);
+      Heating heating = new Heating();
+      while (!heating.isWarm() && System.nanoTime() - end < 0) {
+        heating.ran(own.value(work(entry.messages(Math.min(entry.messages(), MOST_TO_WARM)))));
       }
       progress.end("done");
     } catch (SubjectException e) {
@@ -84,7 +85,7 @@ final class Rig {
     }
   }
 
-  private void measure(Series own, int round) throws InterruptedException, SQLException {
+  private void measure(Series own, int round) throws InterruptedException {
     Entry entry = own.entry();
     progress.begin(
         "%s, %s, round %d of %d".formatted(entry.row(), entry.subject(), round, entry.rounds()),
@@ -118,8 +119,7 @@ final class Rig {
     }
   }
 
-  private Map<String, Double> work(Entry entry)
-      throws SubjectException, InterruptedException, SQLException {
+  private Map<String, Double> work(Entry entry) throws SubjectException, InterruptedException {
     try (Database.Place place = database.newPlace()) {
       Map<String, String> values = new LinkedHashMap<>();
       values.put("scenario", entry.asked());
@@ -128,11 +128,21 @@ final class Rig {
       values.put("seed", Integer.toString(options.seed()));
       values.putAll(place.toValues());
       entry.options().forEach((name, value) -> values.put(name, value.toString()));
-      Map<String, String> answer =
-          subjects.of(entry).ask(SubjectMain.encode("run", values), limit(entry), progress::tick);
-      Map<String, Double> measured = numbers(answer);
+      Map<String, Double> measured = numbers(ask(entry, SubjectMain.encode("run", values)));
       check(entry, measured);
       return measured;
+    } catch (SQLException e) {
+      throw new SubjectException("its tables could not be made or removed: " + e.getMessage());
+    }
+  }
+
+  private Map<String, String> ask(Entry entry, String request)
+      throws SubjectException, InterruptedException {
+    try {
+      return subjects.of(entry).ask(request, limit(entry), progress::tick);
+    } catch (SubjectException e) {
+      subjects.discard(entry); // now, or its locks are in the way when its tables are removed
+      throw e;
     }
   }
 

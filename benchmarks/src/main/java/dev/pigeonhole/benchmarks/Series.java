@@ -68,7 +68,8 @@ final class Series {
     return value(rounds.getOrDefault(round, Map.of()));
   }
 
-  private double value(Map<String, Double> measured) {
+  /** The same of one run. */
+  double value(Map<String, Double> measured) {
     return entry.latency()
         ? Objects.requireNonNull(measured.get("p99"))
         : number(measured, "completed") / number(measured, "seconds");

@@ -79,17 +79,14 @@ record Target(String name, double target, boolean atMost, OptionalDouble value) 
     if (backlog == null) {
       return;
     }
-    double heap = backlog.heapMegabytes();
-    // The peaks of the parts of a heap add up to more than it ever held.
-    OptionalDouble peak = median(results, "backlog", "peakHeapMb");
+    OptionalDouble heap = OptionalDouble.of(backlog.heapMegabytes());
+    boolean ran = median(results, "backlog", "completed").isPresent();
     targets.add(
         new Target(
-            Numbers.text(backlog.messages()) + " pending, MB of heap",
-            heap,
+            Numbers.text(backlog.messages()) + " pending, delivered with MB of heap",
+            heap.getAsDouble(),
             true,
-            peak.isPresent()
-                ? OptionalDouble.of(Math.min(heap, peak.getAsDouble()))
-                : OptionalDouble.empty()));
+            ran ? heap : OptionalDouble.empty()));
   }
 
   private static Target least(

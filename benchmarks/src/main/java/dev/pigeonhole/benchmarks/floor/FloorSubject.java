@@ -66,7 +66,7 @@ public final class FloorSubject implements Subject {
     return switch (scenario) {
       case "drain" -> Delivering.drain(run);
       case "guard" -> GuardRuns.all(run);
-      case "handlers-5" -> Delivering.endToEnd(run, 5);
+      case "handlers-5" -> Delivering.endToEnd(run, run.number("handlers"));
       default -> Delivering.endToEnd(run, 1);
     };
   }

@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicLongArray;
 /** Which handler has seen which message: one bit each, so that millions fit into a small heap. */
 public final class Completions {
 
-  private static final long PATIENCE_MILLIS = TimeUnit.MINUTES.toMillis(1);
+  private static final long PATIENCE = TimeUnit.MINUTES.toNanos(1);
 
   private final int first;
   private final int messages;
@@ -67,18 +67,21 @@ public final class Completions {
   /** Returns when so many (message, handler) were seen; gives up when none was for a minute. */
   public synchronized void await(long wanted) throws InterruptedException {
     long before = -1;
+    long progressAt = System.nanoTime();
     while (count.get() < wanted) {
       awaited = Math.min(awaited, wanted);
       long now = count.get(); // again, for whoever counted without having seen that we wait
       if (now >= wanted) {
         return;
       }
-      if (now == before) {
+      if (now != before) {
+        before = now;
+        progressAt = System.nanoTime();
+      } else if (System.nanoTime() - progressAt >= PATIENCE) {
         throw new IllegalStateException(
             "Handled %d of %d, and none for a minute".formatted(now, wanted));
       }
-      before = now;
-      wait(PATIENCE_MILLIS);
+      TimeUnit.NANOSECONDS.timedWait(this, PATIENCE);
     }
   }
 }

@@ -15,16 +15,12 @@ public final class Messages {
   /** The media type of bytes that nobody has to understand: no codec is measured. */
   public static final String CONTENT_TYPE = "application/octet-stream";
 
-  // To make up a payload takes longer than to copy one; so few are made up, before the run.
-  private static final int SAMPLES = 64;
-  private static final int HEAD = Integer.BYTES + 2 * Long.BYTES;
+  private static final int HEAD = Integer.BYTES + Long.BYTES;
   private static final int INTENDED_AT = Integer.BYTES;
-  private static final int SENT_AT = INTENDED_AT + Long.BYTES;
 
   private final Run run;
   private final int first;
   private final int count;
-  private final byte[][] samples = new byte[SAMPLES][];
 
   private Messages(Run run, int first, int count) {
     if (run.payloadBytes() < HEAD) {
@@ -33,9 +29,6 @@ public final class Messages {
     this.run = run;
     this.first = first;
     this.count = count;
-    for (int i = 0; i < SAMPLES; i++) {
-      samples[i] = run.payload(i);
-    }
   }
 
   /** Those that the run is about. */
@@ -73,15 +66,15 @@ public final class Messages {
    * @param index from 0 on
    */
   public byte[] payload(int index) {
-    byte[] payload = samples[index % SAMPLES].clone();
+    byte[] payload = run.payload(index);
     ByteBuffer.wrap(payload).putInt(first + index);
     return payload;
   }
 
-  /** A payload that also says when it should have been sent, and when it was. */
-  public byte[] payload(int index, long intended, long sent) {
+  /** A payload that also says when it should have been sent. */
+  public byte[] payload(int index, long intended) {
     byte[] payload = payload(index);
-    ByteBuffer.wrap(payload).putLong(INTENDED_AT, intended).putLong(SENT_AT, sent);
+    ByteBuffer.wrap(payload).putLong(INTENDED_AT, intended);
     return payload;
   }
 
@@ -91,9 +84,5 @@ public final class Messages {
 
   public static long intended(byte[] payload) {
     return ByteBuffer.wrap(payload).getLong(INTENDED_AT);
-  }
-
-  public static long sent(byte[] payload) {
-    return ByteBuffer.wrap(payload).getLong(SENT_AT);
   }
 }

@@ -31,6 +31,16 @@ public final class Tables implements AutoCloseable {
     return number("SELECT count(*) FROM " + from);
   }
 
+  /** Checks that so many rows are there, and that no two of them have the same value. */
+  public void checkOnce(String table, String column, long rows) throws SQLException {
+    long all = count(table);
+    long different = number("SELECT count(DISTINCT %s) FROM %s".formatted(column, table));
+    if (all != rows || different != rows) {
+      throw new IllegalStateException(
+          "%s: %d rows and %d different ones instead of %d".formatted(table, all, different, rows));
+    }
+  }
+
   /** Returns when no row is left; asking costs little once few are. */
   public void awaitNone(String from) throws SQLException {
     await("SELECT count(*) FROM (SELECT FROM " + from + " LIMIT 1) AS remaining", 0);

@@ -33,7 +33,7 @@ final class Latency {
   private static long handledHere(Run run, long interval) throws Exception {
     Messages messages = Messages.of(run);
     Completions completions = new Completions(messages, 1);
-    Latencies latencies = new Latencies(interval);
+    Latencies latencies = new Latencies();
     LoadedInbox.Effect handler =
         (any, payload) -> {
           latencies.record(payload);
@@ -58,8 +58,7 @@ final class Latency {
 
   private static long handledElsewhere(Run run, long interval) throws Exception {
     Messages messages = Messages.of(run);
-    Map<String, String> order = Map.of("interval", Long.toString(interval));
-    try (WorkerProcess worker = WorkerProcess.start(run, order)) {
+    try (WorkerProcess worker = WorkerProcess.start(run, Map.of("timed", "yes"))) {
       worker.awaitReady();
       worker.open();
       WorkerProcess.warmUp(run, 1);
@@ -89,7 +88,7 @@ final class Latency {
               LockSupport.parkNanos(left);
               left = intended - System.nanoTime();
             }
-            byte[] payload = loaded.messages.payload(i, intended, System.nanoTime());
+            byte[] payload = loaded.messages.payload(i, intended);
             Message message = Message.of(loaded.messages.id(i), payload);
             LoadedInbox.checkNew(loaded.inbox.accept(Messages.NAME, message));
           }

@@ -24,7 +24,7 @@ public final class PigeonholeSubject implements Subject {
     SCENARIOS.put("drain", Draining::accepted);
     SCENARIOS.put("backlog", Draining::prefilled);
     SCENARIOS.put("end-to-end", EndToEnd::plain);
-    SCENARIOS.put("handlers-5", run -> EndToEnd.withHandlers(run, 5));
+    SCENARIOS.put("handlers-5", run -> EndToEnd.withHandlers(run, run.number("handlers")));
     SCENARIOS.put("payload-200", EndToEnd::plain);
     SCENARIOS.put("payload-2k", EndToEnd::plain);
     SCENARIOS.put("payload-50k", EndToEnd::plain);

@@ -17,16 +17,14 @@ final class Transactional {
 
   /**
    * Options: {@code shared} deliveries commit together; with {@code hot} above 0 the handler counts
-   * up one of so many rows instead of inserting one; with {@code backlog} 1 all is accepted before.
+   * up one of so many rows instead of inserting one.
    */
   static long effects(Run run) throws Exception {
     Messages messages = Messages.of(run);
     Completions completions = new Completions(messages, 1);
-    Gate gate = new Gate();
     int hot = run.number("hot", 0);
     TransactionalHandler<byte[]> handler =
         (payload, tx) -> {
-          gate.pass();
           if (hot > 0) {
             Effects.countUp(tx.connection(), Messages.number(payload) % hot);
           } else {
@@ -37,18 +35,9 @@ final class Transactional {
     Channel channel = channel(handler, run.number("shared"));
     try (LoadedInbox loaded =
         new LoadedInbox(run, messages, completions, 1, channel, UnaryOperator.identity())) {
-      if (run.number("backlog", 0) == 1) {
-        loaded.acceptAll();
-        loaded.startOnBacklog();
-        gate.awaitFirst();
-        run.begin();
-        gate.open();
-      } else {
-        gate.open();
-        loaded.start();
-        run.begin();
-        loaded.acceptAll();
-      }
+      loaded.start();
+      run.begin();
+      loaded.acceptAll();
       long completed = loaded.finishRepeatable(messages.count());
       try (Connection connection = run.connect()) {
         Effects.check(connection, messages.count(), hot);

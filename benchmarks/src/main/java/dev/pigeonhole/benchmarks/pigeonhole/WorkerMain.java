@@ -34,8 +34,8 @@ final class WorkerMain {
     Map<String, String> order = SubjectMain.decode(orders.readLine());
     int messages = Integer.parseInt(order.get("messages"));
     Completions completions = new Completions(0, messages, 1);
-    Latencies latencies = new Latencies(Long.parseLong(order.getOrDefault("interval", "0")));
-    boolean timed = order.containsKey("interval");
+    Latencies latencies = new Latencies();
+    boolean timed = order.containsKey("timed");
     Gate gate = new Gate();
     LoadedInbox.Effect handler =
         (any, payload) -> {

@@ -79,7 +79,7 @@ final class Counters implements AutoCloseable {
 
   /** A session reports what it did before it disappears; on a borrowed server others may stay. */
   private void awaitEveryoneGone() throws SQLException {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(2);
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(server > 0 ? 60 : 2);
     while (number(OTHERS) > 0 && System.nanoTime() < deadline) {
       LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
     }

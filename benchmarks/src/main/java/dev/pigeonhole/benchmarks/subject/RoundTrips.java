@@ -43,6 +43,11 @@ final class RoundTrips {
         });
   }
 
+  /** The statement that a call is about, if it is about one. */
+  private static String text(Object @Nullable [] args) {
+    return args != null && args.length > 0 && args[0] instanceof String sql ? sql : "";
+  }
+
   private static <T> T proxy(Class<T> type, InvocationHandler handler) {
     return type.cast(
         Proxy.newProxyInstance(RoundTrips.class.getClassLoader(), new Class<?>[] {type}, handler));
@@ -82,13 +87,19 @@ final class RoundTrips {
       return result instanceof Statement statement
           ? proxy(
               method.getReturnType().asSubclass(Statement.class),
-              new StatementCalls((Connection) self, this, statement))
+              new StatementCalls((Connection) self, this, statement, text(args)))
           : result;
     }
 
     void sent(int trips) throws SQLException {
       count.addAndGet(trips);
       open = !target.getAutoCommit();
+    }
+
+    /** One trip, with what may be the end of the transaction behind the statement. */
+    void sent(String sql) throws SQLException {
+      sent(1);
+      open &= !sql.endsWith(";COMMIT");
     }
 
     private static boolean ends(Method method, Object @Nullable [] args) {
@@ -105,12 +116,15 @@ final class RoundTrips {
     private final Connection connection;
     private final ConnectionCalls calls;
     private final Statement target;
+    private final String prepared;
     private int batched;
 
-    StatementCalls(Connection connection, ConnectionCalls calls, Statement target) {
+    StatementCalls(
+        Connection connection, ConnectionCalls calls, Statement target, String prepared) {
       this.connection = connection;
       this.calls = calls;
       this.target = target;
+      this.prepared = prepared;
     }
 
     @Override
@@ -123,7 +137,10 @@ final class RoundTrips {
           calls.sent((batched + STATEMENTS_AT_ONCE - 1) / STATEMENTS_AT_ONCE);
           batched = 0;
         }
-        case "execute", "executeQuery", "executeUpdate", "executeLargeUpdate" -> calls.sent(1);
+        case "execute", "executeQuery", "executeUpdate", "executeLargeUpdate" -> {
+          String given = text(args);
+          calls.sent(given.isEmpty() ? prepared : given);
+        }
         case "getConnection" -> {
           return connection;
         }

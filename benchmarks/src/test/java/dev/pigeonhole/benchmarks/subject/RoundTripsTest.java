@@ -57,6 +57,16 @@ class RoundTripsTest {
   }
 
   @Test
+  void aStatementMayBringTheEndWithIt() throws SQLException {
+    connection.setAutoCommit(false);
+    try (Statement statement = connection.createStatement()) {
+      statement.execute("SELECT 1;COMMIT");
+    }
+    connection.setAutoCommit(true);
+    assertThat(trips.count()).isOne();
+  }
+
+  @Test
   void autoCommitThatEndsATransactionIsCounted() throws SQLException {
     connection.setAutoCommit(false);
     select();

@@ -76,7 +76,8 @@ public final class CamelSubject implements Subject {
         Load.run(run.messages(), THREADS, 1, (from, to) -> send(sender, transactions, run, from));
         run.end();
       }
-      return Math.min(tables.count("camel_messageprocessed"), tables.count("effect"));
+      tables.checkOnce("effect", "id", run.messages());
+      return tables.count("camel_messageprocessed");
     }
   }
 

@@ -106,7 +106,8 @@ public final class SpringIntegrationSubject implements Subject {
           1,
           (from, to) -> stores.inTransaction(() -> handle(stores, effects, run.id(from))));
       run.end();
-      return Math.min(tables.count("int_metadata_store"), tables.count("effect"));
+      tables.checkOnce("effect", "id", run.messages());
+      return tables.count("int_metadata_store");
     }
   }
 
