@@ -33,11 +33,15 @@ final class Breaker {
   }
 
   private final @Nullable Integer limit;
-  private int failures; // guarded by this; in a row, while it is not paused
+
+  // Written under the lock. Every attempt asks, and nearly always there is nothing to do: these
+  // three are read without it first.
+  private volatile int failures; // in a row, while it is not paused
+  private volatile boolean paused;
+  private volatile @Nullable Delivery probe;
+
   private int waits; // guarded by this; since it was paused
-  private boolean paused; // guarded by this
   private boolean probing; // guarded by this; somebody has the right to begin, or has begun
-  private @Nullable Delivery probe; // guarded by this
   private long nextProbe; // guarded by this
 
   /**
@@ -48,7 +52,11 @@ final class Breaker {
   }
 
   /** How many may begin now. Whoever is told one says with {@link #probing} which it is. */
-  synchronized Leave ask(long now) {
+  Leave ask(long now) {
+    return paused ? askForProbe(now) : Leave.ALL;
+  }
+
+  private synchronized Leave askForProbe(long now) {
     if (!paused) {
       return Leave.ALL;
     }
@@ -68,7 +76,11 @@ final class Breaker {
   }
 
   /** How long it is not worth asking; zero while it is not paused. */
-  synchronized long nanosUntilNext(long now) {
+  long nanosUntilNext(long now) {
+    return paused ? nanosUntilProbe(now) : 0;
+  }
+
+  private synchronized long nanosUntilProbe(long now) {
     if (!paused) {
       return 0;
     }
@@ -76,12 +88,20 @@ final class Breaker {
   }
 
   /** Whether there is no use in waking anybody now. */
-  synchronized boolean closed(long now) {
+  boolean closed(long now) {
+    return paused && waitsForProbe(now);
+  }
+
+  private synchronized boolean waitsForProbe(long now) {
     return paused && (probing || now - nextProbe < 0);
   }
 
   /** Answers whether this ends a pause. */
-  synchronized boolean succeeded() {
+  boolean succeeded() {
+    return (paused || failures > 0) && recovered();
+  }
+
+  private synchronized boolean recovered() {
     boolean was = paused;
     paused = false;
     probing = false;
@@ -121,12 +141,18 @@ final class Breaker {
     return Duration.ofNanos(Math.max(SHORTEST_WAIT, nextProbe - now));
   }
 
-  synchronized boolean paused() {
+  boolean paused() {
     return paused;
   }
 
   /** The attempt is over, whether or not it found anything out. */
-  synchronized void over(Delivery delivery) {
+  void over(Delivery delivery) {
+    if (probe != null) {
+      probeOver(delivery);
+    }
+  }
+
+  private synchronized void probeOver(Delivery delivery) {
     if (delivery.equals(probe)) {
       probe = null;
       probing = false;

@@ -71,7 +71,7 @@ public final class GroupAcceptor {
 
   private static final int COMMITS_AT_ONCE = 2;
 
-  /** So many messages are worth a commit beside another. */
+  /** So many messages are worth a commit beside a smaller one. */
   private static final int WORTH_A_COMMIT = 16;
 
   private final Acceptor acceptor;
@@ -83,6 +83,7 @@ public final class GroupAcceptor {
   private final Deque<Pending> queue = new ArrayDeque<>();
   private int waiting; // messages
   private int commits; // under way
+  private int underWay; // messages in them
 
   public GroupAcceptor(Acceptor acceptor, int groupSize) {
     this(acceptor, groupSize, WORTH_A_COMMIT);
@@ -126,9 +127,12 @@ public final class GroupAcceptor {
     }
   }
 
-  /** Whether a group of this size goes on its way beside so many others. */
+  /**
+   * Whether a group of this size goes on its way beside so many others. It is as large as the other
+   * one: where two small groups take turns, both stay small.
+   */
   private boolean mayCommit(int others, int size) {
-    return others == 0 || (others < COMMITS_AT_ONCE && size >= worthACommit);
+    return others == 0 || (others < COMMITS_AT_ONCE && size >= Math.max(worthACommit, underWay));
   }
 
   private void lead(Pending mine) {
@@ -137,16 +141,25 @@ public final class GroupAcceptor {
       group = groupOf(mine);
       commit(group);
     } finally {
-      handOn(); // the next commit begins while this group is woken
-      for (int i = 0; i < group.size(); i++) { // an iterator would have to be allocated
+      handOn(sizeOf(group)); // the next commit begins while this group is woken
+      for (int i = 0; i < group.size(); i++) {
         group.get(i).goOn(State.ENDED);
       }
     }
   }
 
-  private void handOn() {
+  private static int sizeOf(List<Pending> group) {
+    int size = 0;
+    for (int i = 0; i < group.size(); i++) { // an iterator would have to be allocated
+      size += group.get(i).batch.size();
+    }
+    return size;
+  }
+
+  private void handOn(int done) {
     queueing.lock();
     try {
+      underWay -= done;
       if (queue.isEmpty() || !mayCommit(commits - 1, waiting)) {
         commits--;
       } else {
@@ -225,6 +238,7 @@ public final class GroupAcceptor {
       for (int i = group.size(); i > 1; i--) {
         takeFirst();
       }
+      underWay += sizeOf(group);
     } finally {
       queueing.unlock();
     }

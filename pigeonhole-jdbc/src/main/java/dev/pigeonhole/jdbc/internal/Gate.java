@@ -593,8 +593,10 @@ final class Gate {
     }
     Arrays.sort(
         order,
-        Comparator.<Integer, byte[]>comparing(i -> sources[i], Arrays::compareUnsigned)
-            .thenComparing(i -> ids[i], Arrays::compareUnsigned));
+        (one, other) -> {
+          int bySource = Arrays.compareUnsigned(sources[one], sources[other]);
+          return bySource == 0 ? Arrays.compareUnsigned(ids[one], ids[other]) : bySource;
+        });
     return order;
   }
 }

@@ -271,6 +271,9 @@ final class JdbcDeliveries implements Deliveries {
               });
     }
     CrashPoints.reach("settle.after-commit");
+    if (settled.size() == all.size()) {
+      return Set.of();
+    }
     Set<Delivery> refused = new LinkedHashSet<>(all);
     refused.removeAll(settled);
     return refused;

@@ -15,6 +15,8 @@ import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -62,6 +64,9 @@ final class JdbcGuards implements Guards {
   private final Statements statements;
   private final GuardSql sql;
   private final GuardEntry entry;
+
+  /** Few: a guard keeps what it was told to keep. */
+  private final Map<Duration, String> untils = new ConcurrentHashMap<>();
 
   JdbcGuards(Jdbc jdbc, Statements statements, GuardSql sql, Families families) {
     this.jdbc = jdbc;
@@ -144,7 +149,7 @@ final class JdbcGuards implements Guards {
       }
       CrashPoints.reach("guard.work-done");
       finish(session, entered, done);
-      commit(borrowed, session, receipt(session, request, entered, comer.token()), done);
+      commit(borrowed, session, receipt(request, entered, comer.token()), done);
       CrashPoints.reach("guard.after-commit");
       return new Verdict.Ran();
     } catch (SQLException e) {
@@ -260,7 +265,7 @@ final class JdbcGuards implements Guards {
         throw lost(done);
       }
       finish(session, entered, done);
-      if (sql.complete(session, receipt(session, request, entered, token)) != 1) {
+      if (sql.complete(session, receipt(request, entered, token)) != 1) {
         throw lost(done);
       }
       connection.releaseSavepoint(before);
@@ -395,15 +400,14 @@ final class JdbcGuards implements Guards {
     }
   }
 
-  private static GuardSql.Receipt receipt(
-      Session session, Request request, Entered entered, long token) {
+  private GuardSql.Receipt receipt(Request request, Entered entered, long token) {
     return new GuardSql.Receipt(
         entered.seq(),
         entered.handler(),
         token,
         request,
         entered.first(),
-        until(session, request.keepReceipt()));
+        until(request.keepReceipt()));
   }
 
   /** Where that cannot be done, nothing is kept. */
@@ -422,17 +426,18 @@ final class JdbcGuards implements Guards {
 
   private void keep(Session session, long seq, int handler, Answer answer) throws SQLException {
     session.update(
-        sql.keepAnswer(until(session, answer.keep())),
+        sql.keepAnswer(until(answer.keep())),
         params -> params.add(seq).add(handler).add(answer.contentType()).add(answer.content()));
   }
 
   /** When a time that begins now is over, as an expression. */
-  private static String until(Session session, @Nullable Duration keep) {
-    if (keep == null) {
-      return "NULL";
-    }
+  private String until(@Nullable Duration keep) {
+    return keep == null ? "NULL" : untils.computeIfAbsent(keep, this::newUntil);
+  }
+
+  private String newUntil(Duration keep) {
     return keep.equals(FOR_EVER)
-        ? session.dialect.literal(END_OF_TIME)
-        : session.dialect.plusMicros("{now}", String.valueOf(keep.toNanos() / 1_000));
+        ? jdbc.dialect.literal(END_OF_TIME)
+        : jdbc.dialect.plusMicros("{now}", String.valueOf(keep.toNanos() / 1_000));
   }
 }

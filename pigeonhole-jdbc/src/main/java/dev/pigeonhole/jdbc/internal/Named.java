@@ -1,6 +1,5 @@
 package dev.pigeonhole.jdbc.internal;
 
-import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.Delivery;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -16,11 +15,19 @@ import java.util.Set;
  */
 final class Named {
 
-  static final Comparator<Delivery> ORDER =
-      Comparator.comparing(Delivery::late)
-          .thenComparing(
-              Delivery::cell, Comparator.comparing(Cell::handler).thenComparing(Cell::lane))
-          .thenComparing(Delivery::seq);
+  static final Comparator<Delivery> ORDER = Named::compare;
+
+  /** By table, handler, lane and number; by hand, since every settle sorts by it. */
+  private static int compare(Delivery one, Delivery other) {
+    int order = Boolean.compare(one.late(), other.late());
+    if (order == 0) {
+      order = Integer.compare(one.cell().handler(), other.cell().handler());
+    }
+    if (order == 0) {
+      order = Integer.compare(one.cell().lane(), other.cell().lane());
+    }
+    return order == 0 ? Long.compare(one.seq(), other.seq()) : order;
+  }
 
   private record Key(boolean late, int handler, long seq) {}
 
@@ -54,6 +61,11 @@ final class Named {
     }
     hits.add(delivery);
     return delivery;
+  }
+
+  /** Notes that all rows of a table were there. */
+  void hitAll(boolean late) {
+    hits.addAll(part(late));
   }
 
   Set<Delivery> hits() {

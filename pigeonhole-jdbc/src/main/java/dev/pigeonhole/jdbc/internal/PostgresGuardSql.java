@@ -3,8 +3,10 @@ package dev.pigeonhole.jdbc.internal;
 import dev.pigeonhole.store.Guards.Request;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -80,6 +82,9 @@ final class PostgresGuardSql implements GuardSql {
             VALUES (CASE WHEN pg_current_xact_id() = ?::xid8 THEN ?::bigint END, ?, ?, 0, 0, 0, ?, ?,
                     %d, {now}, %s);COMMIT""";
 
+  /** By how long the receipt is kept; to put a text together takes longer than to look it up. */
+  private final Map<String, String> completing = new ConcurrentHashMap<>();
+
   @Override
   public <T> List<T> query(
       Session session,
@@ -152,7 +157,8 @@ final class PostgresGuardSql implements GuardSql {
   public void completeAndCommit(Session session, Receipt receipt) throws SQLException {
     First first = Objects.requireNonNull(receipt.first());
     session.update(
-        COMPLETE_NEW_AND_COMMIT.formatted(Receipts.COMPLETED, receipt.until()),
+        completing.computeIfAbsent(
+            receipt.until(), until -> COMPLETE_NEW_AND_COMMIT.formatted(Receipts.COMPLETED, until)),
         params ->
             params
                 .add(first.transaction())

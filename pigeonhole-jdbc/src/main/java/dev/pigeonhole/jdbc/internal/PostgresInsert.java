@@ -3,6 +3,8 @@ package dev.pigeonhole.jdbc.internal;
 import dev.pigeonhole.jdbc.internal.Statements.Inserted;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
+import java.sql.Array;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -15,6 +17,15 @@ import org.jspecify.annotations.Nullable;
 
 /** Stores new messages with their deliveries on PostgreSQL: one statement, which has no look-up. */
 final class PostgresInsert {
+
+  // Which of them were new is told only if some were not: most batches are new as a whole.
+  private static final String ANSWER =
+      """
+      SELECT base.seq,
+             CASE WHEN inserted.count < ?
+               THEN ARRAY(SELECT (f.seq - base.seq)::int FROM fresh f) END
+      FROM base CROSS JOIN (SELECT count(*) AS count FROM fresh) AS inserted
+      """;
 
   // Numbers are base + position in the list, whatever order the rows are inserted in. Handlers of
   // message p stand at first[p]..last[p] of the arrays behind. Arbiter: message_identity.
@@ -44,8 +55,8 @@ final class PostgresInsert {
         INSERT INTO {delivery} (lane, handler, seq, key_id, key_hash)
         SELECT lane, handler, seq, key_id, key_hash FROM wanted%s
       )%s
-      SELECT (f.seq - base.seq)::int, f.seq FROM fresh f CROSS JOIN base
-      """;
+      """
+          + ANSWER;
 
   // Messages that nobody takes; most batches have none.
   private static final String UNHANDLED =
@@ -106,8 +117,8 @@ final class PostgresInsert {
         SELECT f.lane, h.handler, f.seq, h.key_id, f.key_hash
         FROM fresh f CROSS JOIN unnest(?::int[], ?::int[]) AS h(handler, key_id)
       )
-      SELECT (f.seq - base.seq)::int, f.seq FROM fresh f CROSS JOIN base
-      """;
+      """
+          + ANSWER;
 
   private PostgresInsert() {}
 
@@ -129,9 +140,29 @@ final class PostgresInsert {
           } else {
             bind(params, columns, messages, token, someLater, someUnhandled);
           }
+          params.add(messages.size());
         },
-        row -> fresh.put(row.getInt(1), row.getLong(2)));
+        row -> {
+          readNumbers(row, messages.size(), fresh);
+          return fresh;
+        });
     return new Inserted(fresh, Map.of());
+  }
+
+  /** The numbers of what was new, by position in the list. */
+  private static void readNumbers(ResultSet row, int messages, Map<Integer, Long> fresh)
+      throws SQLException {
+    long base = row.getLong(1);
+    Array some = row.getArray(2);
+    if (some == null) {
+      for (int position = 0; position < messages; position++) {
+        fresh.put(position, base + position);
+      }
+    } else {
+      for (Integer position : (Integer[]) some.getArray()) {
+        fresh.put(position, base + position);
+      }
+    }
   }
 
   /** Whether all have the same handlers, and the same of what stands in {@link #INSERT_ALIKE}. */

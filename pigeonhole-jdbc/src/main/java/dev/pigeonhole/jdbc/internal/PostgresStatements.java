@@ -11,6 +11,8 @@ import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.Range;
+import java.sql.Array;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.Collection;
 import java.util.List;
@@ -102,6 +104,7 @@ final class PostgresStatements implements Statements {
       FOR UPDATE OF m
       """;
 
+  // Which rows were hit is told only if some were not.
   private static final String COMPLETE =
       """
       WITH gone AS (
@@ -115,7 +118,9 @@ final class PostgresStatements implements Statements {
         SELECT seq, handler, key_id, {now}, failures, crashes, releases FROM gone
         %s
       )
-      SELECT handler, seq FROM gone
+      SELECT CASE WHEN hit.count < ? THEN ARRAY(SELECT handler FROM gone) END,
+             CASE WHEN hit.count < ? THEN ARRAY(SELECT seq FROM gone) END
+      FROM (SELECT count(*) AS count FROM gone) AS hit
       """;
 
   // Index: delivery_pk.
@@ -393,8 +398,25 @@ final class PostgresStatements implements Statements {
         params -> {
           bindNames(params, part);
           params.array("int4", part.stream().map(Delivery::crashes).toArray(Integer[]::new));
+          params.add(part.size()).add(part.size());
         },
-        row -> named.hit(late, row.getInt(1), row.getLong(2)));
+        row -> {
+          readHits(row, named, late);
+          return named;
+        });
+  }
+
+  private static void readHits(ResultSet row, Named named, boolean late) throws SQLException {
+    Array handlers = row.getArray(1);
+    if (handlers == null) {
+      named.hitAll(late);
+      return;
+    }
+    Integer[] handler = (Integer[]) handlers.getArray();
+    Long[] seq = (Long[]) row.getArray(2).getArray();
+    for (int i = 0; i < handler.length; i++) {
+      named.hit(late, handler[i], seq[i]);
+    }
   }
 
   @Override
