@@ -86,6 +86,13 @@ record Options(
     VALUED.put("--url", "jdbc:postgresql://127.0.0.1:5432/bench");
   }
 
+  /** All options, with a value or without. */
+  static List<String> names() {
+    List<String> names = new ArrayList<>(FLAGS);
+    names.addAll(VALUED.keySet());
+    return names;
+  }
+
   static Options parse(String... args) throws UsageException {
     Map<String, String> values = new LinkedHashMap<>();
     List<String> flags = new ArrayList<>();

@@ -117,6 +117,7 @@ class OptionsTest {
   @Test
   void helpNamesEveryScenarioPeerAndOption() {
     String help = Options.HELP;
+    assertThat(Options.names()).allSatisfy(name -> assertThat(help).contains("  " + name + " "));
     assertThat(Peer.names(false)).allSatisfy(name -> assertThat(help).contains(name));
     assertThat(Plan.SCENARIOS)
         .allSatisfy(name -> assertThat(help).contains(name.replaceFirst("-(\\d+k?)$", "")));

@@ -64,6 +64,7 @@ class PlanTest {
   @CsvSource({
     "end-to-end, pigeonhole, end-to-end, floor",
     "end-to-end, pigeonhole, end-to-end, db-scheduler",
+    "accept-batch, pigeonhole, accept-batch, floor",
     "accept-single-64, pigeonhole, accept-single-64, floor",
     "guard, pigeonhole, guard, eventuate",
     "transactional-50, pigeonhole, guard, pigeonhole",

@@ -1,9 +1,9 @@
 package dev.pigeonhole.benchmarks.floor;
 
-import dev.pigeonhole.benchmarks.inbox.Crew;
 import dev.pigeonhole.benchmarks.inbox.InboxTables;
 import dev.pigeonhole.benchmarks.inbox.Lanes;
 import dev.pigeonhole.benchmarks.inbox.Messages;
+import dev.pigeonhole.benchmarks.subject.Crew;
 import dev.pigeonhole.benchmarks.subject.Run;
 import java.nio.ByteBuffer;
 import java.sql.PreparedStatement;

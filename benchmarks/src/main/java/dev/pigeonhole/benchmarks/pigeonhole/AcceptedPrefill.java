@@ -3,7 +3,7 @@ package dev.pigeonhole.benchmarks.pigeonhole;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.benchmarks.inbox.InboxTables;
 import dev.pigeonhole.benchmarks.inbox.Messages;
-import dev.pigeonhole.benchmarks.peers.Load;
+import dev.pigeonhole.benchmarks.subject.Load;
 import dev.pigeonhole.benchmarks.subject.Run;
 import java.sql.Connection;
 import java.sql.SQLException;

@@ -7,7 +7,7 @@ import dev.pigeonhole.Guarded;
 import dev.pigeonhole.benchmarks.inbox.Effects;
 import dev.pigeonhole.benchmarks.inbox.InboxTables;
 import dev.pigeonhole.benchmarks.inbox.Messages;
-import dev.pigeonhole.benchmarks.peers.Load;
+import dev.pigeonhole.benchmarks.subject.Load;
 import dev.pigeonhole.benchmarks.subject.Run;
 import dev.pigeonhole.jdbc.JdbcStore;
 import java.sql.Connection;

@@ -1,16 +1,14 @@
 package dev.pigeonhole.benchmarks.pigeonhole;
 
 import dev.pigeonhole.Message;
-import dev.pigeonhole.benchmarks.inbox.Completions;
-import dev.pigeonhole.benchmarks.inbox.Crew;
 import dev.pigeonhole.benchmarks.inbox.InboxTables;
 import dev.pigeonhole.benchmarks.inbox.Messages;
+import dev.pigeonhole.benchmarks.subject.Crew;
 import dev.pigeonhole.benchmarks.subject.Run;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.UnaryOperator;
 
 /**
  * Messages at a fixed rate, one for each call, whatever becomes of those before: by so many senders
@@ -31,22 +29,8 @@ final class Latency {
   }
 
   private static long handledHere(Run run, long interval) throws Exception {
-    Messages messages = Messages.of(run);
-    Completions completions = new Completions(messages, 1);
     Latencies latencies = new Latencies();
-    LoadedInbox.Effect handler =
-        (any, payload) -> {
-          latencies.record(payload);
-          completions.handled(0, payload);
-        };
-    try (LoadedInbox loaded =
-        new LoadedInbox(
-            run,
-            messages,
-            completions,
-            1,
-            LoadedInbox.channel(1, handler),
-            UnaryOperator.identity())) {
+    try (LoadedInbox loaded = LoadedInbox.handling(run, Messages.of(run), latencies::record)) {
       loaded.start();
       run.begin();
       send(loaded, interval);

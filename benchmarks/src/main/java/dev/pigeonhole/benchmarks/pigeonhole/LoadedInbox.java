@@ -11,7 +11,7 @@ import dev.pigeonhole.TypeBuilder;
 import dev.pigeonhole.benchmarks.inbox.Completions;
 import dev.pigeonhole.benchmarks.inbox.InboxTables;
 import dev.pigeonhole.benchmarks.inbox.Messages;
-import dev.pigeonhole.benchmarks.peers.Load;
+import dev.pigeonhole.benchmarks.subject.Load;
 import dev.pigeonhole.benchmarks.subject.Run;
 import dev.pigeonhole.jdbc.JdbcStore;
 import java.sql.SQLException;
@@ -63,6 +63,24 @@ final class LoadedInbox implements AutoCloseable {
         handlers,
         channel(handlers, completions::handled),
         UnaryOperator.identity());
+  }
+
+  /** One handler, which does this before it counts. */
+  static LoadedInbox handling(Run run, Messages messages, Step first) {
+    Completions completions = new Completions(messages, 1);
+    Effect effect =
+        (handler, payload) -> {
+          first.take(payload);
+          completions.handled(handler, payload);
+        };
+    return new LoadedInbox(
+        run, messages, completions, 1, channel(1, effect), UnaryOperator.identity());
+  }
+
+  /** Something that a handler does with a message. */
+  @FunctionalInterface
+  interface Step {
+    void take(byte[] payload) throws Exception;
   }
 
   /** What a handler does. */

@@ -1,15 +1,13 @@
 package dev.pigeonhole.benchmarks.pigeonhole;
 
 import dev.pigeonhole.Message;
-import dev.pigeonhole.benchmarks.inbox.Completions;
-import dev.pigeonhole.benchmarks.inbox.Crew;
 import dev.pigeonhole.benchmarks.inbox.Messages;
+import dev.pigeonhole.benchmarks.subject.Crew;
 import dev.pigeonhole.benchmarks.subject.Run;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
-import java.util.function.UnaryOperator;
 
 /** Messages with ordering keys. What one producer sends under a key has to be handled in order. */
 final class Ordered {
@@ -27,21 +25,9 @@ final class Ordered {
 
   static long byKeys(Run run) throws Exception {
     Ordered order = new Ordered(run.number("keys"));
-    Messages messages = Messages.of(run);
-    Completions completions = new Completions(messages, 1);
-    LoadedInbox.Effect handler =
-        (any, payload) -> {
-          order.see(Messages.number(payload));
-          completions.handled(0, payload);
-        };
     try (LoadedInbox loaded =
-        new LoadedInbox(
-            run,
-            messages,
-            completions,
-            1,
-            LoadedInbox.channel(1, handler),
-            UnaryOperator.identity())) {
+        LoadedInbox.handling(
+            run, Messages.of(run), payload -> order.see(Messages.number(payload)))) {
       loaded.start();
       run.begin();
       Crew.run(PRODUCERS, member -> order.produce(loaded, member));

@@ -1,8 +1,8 @@
 package dev.pigeonhole.benchmarks.pigeonhole;
 
-import dev.pigeonhole.benchmarks.inbox.Crew;
 import dev.pigeonhole.benchmarks.inbox.Lanes;
 import dev.pigeonhole.benchmarks.inbox.Messages;
+import dev.pigeonhole.benchmarks.subject.Crew;
 import dev.pigeonhole.benchmarks.subject.Run;
 import java.sql.Connection;
 import java.sql.PreparedStatement;

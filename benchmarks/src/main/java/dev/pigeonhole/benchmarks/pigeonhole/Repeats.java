@@ -2,8 +2,8 @@ package dev.pigeonhole.benchmarks.pigeonhole;
 
 import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Message;
-import dev.pigeonhole.benchmarks.inbox.Crew;
 import dev.pigeonhole.benchmarks.inbox.Messages;
+import dev.pigeonhole.benchmarks.subject.Crew;
 import dev.pigeonhole.benchmarks.subject.Run;
 import java.util.ArrayList;
 import java.util.List;

@@ -4,7 +4,7 @@ import dev.pigeonhole.InboxBuilder;
 import dev.pigeonhole.benchmarks.inbox.Completions;
 import dev.pigeonhole.benchmarks.inbox.InboxTables;
 import dev.pigeonhole.benchmarks.inbox.Messages;
-import dev.pigeonhole.benchmarks.peers.Load;
+import dev.pigeonhole.benchmarks.subject.Load;
 import dev.pigeonhole.benchmarks.subject.Run;
 import dev.pigeonhole.event.InboxListener;
 import java.sql.Connection;

@@ -1,8 +1,8 @@
 package dev.pigeonhole.benchmarks.seeds;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.pigeonhole.benchmarks.inbox.Crew;
 import dev.pigeonhole.benchmarks.peers.Tables;
+import dev.pigeonhole.benchmarks.subject.Crew;
 import dev.pigeonhole.benchmarks.subject.Run;
 import java.sql.Connection;
 import java.util.concurrent.TimeUnit;

@@ -26,6 +26,9 @@ final class Counters implements AutoCloseable {
   // What Linux counts processor time in: a hundredth of a second.
   private static final double TICKS = 100;
 
+  // Before this version a process of its own collected what sessions report, twice a second.
+  private static final int COUNTS_AT_ONCE = 15;
+
   private final Connection connection;
   private final boolean postgres;
   private final long server;
@@ -82,6 +85,9 @@ final class Counters implements AutoCloseable {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(server > 0 ? 60 : 2);
     while (number(OTHERS) > 0 && System.nanoTime() < deadline) {
       LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
+    }
+    if (connection.getMetaData().getDatabaseMajorVersion() < COUNTS_AT_ONCE) {
+      LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(2));
     }
   }
 

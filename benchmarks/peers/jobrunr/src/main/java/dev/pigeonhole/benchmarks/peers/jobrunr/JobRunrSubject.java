@@ -5,9 +5,9 @@ import static org.jobrunr.server.BackgroundJobServerConfiguration.usingStandardB
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.pigeonhole.benchmarks.peers.Calls;
-import dev.pigeonhole.benchmarks.peers.Load;
 import dev.pigeonhole.benchmarks.peers.Setting;
 import dev.pigeonhole.benchmarks.peers.Tables;
+import dev.pigeonhole.benchmarks.subject.Load;
 import dev.pigeonhole.benchmarks.subject.Run;
 import dev.pigeonhole.benchmarks.subject.Subject;
 import java.time.Duration;

@@ -4,10 +4,10 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.pigeonhole.benchmarks.peers.Calls;
-import dev.pigeonhole.benchmarks.peers.Load;
 import dev.pigeonhole.benchmarks.peers.Markers;
 import dev.pigeonhole.benchmarks.peers.Setting;
 import dev.pigeonhole.benchmarks.peers.Tables;
+import dev.pigeonhole.benchmarks.subject.Load;
 import dev.pigeonhole.benchmarks.subject.Run;
 import dev.pigeonhole.benchmarks.subject.Subject;
 import io.namastack.outbox.Outbox;

@@ -1,4 +1,4 @@
-package dev.pigeonhole.benchmarks.inbox;
+package dev.pigeonhole.benchmarks.subject;
 
 import java.util.concurrent.CompletionService;
 import java.util.concurrent.ExecutionException;
