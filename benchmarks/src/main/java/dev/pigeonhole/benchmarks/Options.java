@@ -41,7 +41,7 @@ record Options(
              ./bench --micro [options of JMH]
 
       Measures Pigeonhole beside bare SQL for the same durable work and beside other libraries, in turns,
-      on a PostgreSQL of its own. The default takes about an hour, --quick about ten minutes.
+      on a PostgreSQL of its own. The default takes about an hour, --quick about twelve minutes.
 
         --quick               fewer peers, smaller sizes
         --messages N          in every scenario that counts them
