@@ -7,6 +7,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.Arrays;
@@ -14,6 +15,7 @@ import java.util.Comparator;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** The benchmark: options, plan, run, reports. {@code ./bench --help} explains itself. */
 public final class Bench {
@@ -29,6 +31,7 @@ public final class Bench {
   private final PrintStream out;
   private final Progress progress;
   private final AtomicBoolean ended = new AtomicBoolean();
+  private volatile @Nullable Database database;
 
   private Bench(Options options, Places places) {
     this.options = options;
@@ -89,22 +92,24 @@ public final class Bench {
       return INTERRUPTED;
     }
     out.print(new TextReport(results).text());
-    write(results);
     if (options.json()) {
       System.out.println(new JsonReport(results).text());
     }
-    return results.ok() ? OK : FAILED;
+    boolean heard = !System.out.checkError();
+    write(results);
+    return results.ok() && heard ? OK : FAILED;
   }
 
   private Results measure(Path directory) throws Exception {
     Files.createDirectories(places.logs());
     Plan plan = Plan.of(options);
-    try (Database database = Database.open(options, directory);
+    try (Database opened = Database.open(options, directory);
         Subjects subjects = new Subjects(places)) {
-      Machine machine = Machine.here(database);
+      database = opened;
+      Machine machine = Machine.here(opened);
       progress.say("%s; %s", machine.database(), machine.settings());
       progress.say("about %s minutes for %d runs", Numbers.clock(plan.seconds()), plan.runs());
-      return new Rig(options, plan, database, subjects, progress).run();
+      return new Rig(options, plan, opened, subjects, progress).run();
     }
   }
 
@@ -112,11 +117,17 @@ public final class Bench {
     String date = LocalDate.now(ZoneOffset.UTC).toString();
     String name = options.quick() ? date + "-quick" : date;
     Path target = Files.createDirectories(places.results(options, results.ok()));
-    Files.writeString(target.resolve(name + ".json"), new JsonReport(results).text() + "\n");
-    Files.writeString(
-        target.resolve(name + ".md"), new MarkdownReport(results, date, name + ".svg").text());
-    Files.writeString(target.resolve(name + ".svg"), new Chart(results).svg());
+    write(target.resolve(name + ".json"), new JsonReport(results).text() + "\n");
+    write(target.resolve(name + ".md"), new MarkdownReport(results, date, name + ".svg").text());
+    write(target.resolve(name + ".svg"), new Chart(results).svg());
     progress.say("results: %s.md, .json, .svg", places.root().relativize(target.resolve(name)));
+  }
+
+  /** All of it or nothing: an older result may be there. */
+  private static void write(Path file, String text) throws IOException {
+    Path whole = file.resolveSibling(file.getFileName() + ".new");
+    Files.writeString(whole, text);
+    Files.move(whole, file, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
   }
 
   /** The embedded servers put their files below it, and a file of H2 stands there. */
@@ -135,8 +146,15 @@ public final class Bench {
     }
     progress.silence();
     System.err.println("interrupted");
+    Database left = database;
+    if (left != null) {
+      left.close(); // before it is killed: a server that ends by itself leaves nothing behind
+    }
     // All processes of this run are our descendants, or of a watchdog that is.
     ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
+    if (left != null) {
+      left.abandon();
+    }
     delete(directory);
     if (options.json()) {
       System.out.println(JsonReport.failed("interrupted"));

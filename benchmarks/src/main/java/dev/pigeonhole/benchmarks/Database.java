@@ -20,7 +20,15 @@ final class Database implements AutoCloseable {
 
   /** For a machine with some memory, the same for everybody; what makes it durable is on. */
   private static final Map<String, String> POSTGRES_SETTINGS =
-      Map.of("shared_buffers", "1GB", "max_wal_size", "4GB", "checkpoint_timeout", "15min");
+      Map.of(
+          "shared_buffers",
+          "1GB",
+          "max_wal_size",
+          "4GB",
+          "checkpoint_timeout",
+          "15min",
+          "dynamic_shared_memory_type",
+          "posix");
 
   private static final Map<Store, List<String>> TOLD =
       Map.of(
@@ -39,12 +47,24 @@ final class Database implements AutoCloseable {
           Store.H2,
           List.of());
 
+  /** The catalogue itself: the other views hide what one may not read. */
+  private static final String TABLES_ON_POSTGRES =
+      "SELECT n.nspname, c.relname FROM pg_catalog.pg_class c"
+          + " JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
+          + " WHERE c.relkind IN ('r', 'p') AND lower(c.relname) LIKE 'pigeonhole!_%' ESCAPE '!'"
+          + " ORDER BY 1, 2";
+
+  private static final String TABLES_ON_MARIADB =
+      "SELECT table_schema, table_name FROM information_schema.tables"
+          + " WHERE lower(table_name) LIKE 'pigeonhole!_%' ESCAPE '!' ORDER BY 1, 2";
+
   private final Store store;
   private final String url;
   private final String user;
   private final String password;
   private final @Nullable DatabaseServer server;
   private final Path directory;
+  private volatile @Nullable Place open;
   private int schemas;
 
   private Database(
@@ -100,15 +120,15 @@ final class Database implements AutoCloseable {
             directory);
     try {
       List<String> found =
-          database.ask(
-              "SELECT table_schema, table_name FROM information_schema.tables"
-                  + " WHERE lower(table_name) LIKE 'pigeonhole!_%' ESCAPE '!'"
-                  + " ORDER BY 1, 2");
+          database.ask(store == Store.POSTGRES ? TABLES_ON_POSTGRES : TABLES_ON_MARIADB);
       if (!found.isEmpty()) {
         throw new UsageException(
             "the database holds tables of an inbox, for example %s; it would be measured, too"
                 .formatted(found.get(0)),
-            "./bench --url with a database of its own, or ./bench without --url");
+            found.get(0).matches("bench_\\d+_\\d+\\..*")
+                ? "DROP SCHEMA %s CASCADE, which a run that was killed has left"
+                    .formatted(found.get(0).replaceFirst("\\..*", ""))
+                : "./bench --url with a database of its own, or ./bench without --url");
       }
     } catch (SQLException e) {
       throw new NoDatabaseException("cannot connect to %s: %s".formatted(url, e.getMessage()), e);
@@ -151,6 +171,24 @@ final class Database implements AutoCloseable {
 
   /** A new, empty place for the tables of one run. */
   Place newPlace() throws SQLException {
+    Place place = create();
+    open = place;
+    return place;
+  }
+
+  /** Removes what a run that will not end has made, from a server that outlives us. */
+  void abandon() {
+    Place left = open;
+    if (server == null && store != Store.H2 && left != null) {
+      try {
+        left.close();
+      } catch (SQLException e) {
+        System.err.println("bench: could not remove " + left.schema + ": " + e.getMessage());
+      }
+    }
+  }
+
+  private Place create() throws SQLException {
     String schema = "bench_%d_%d".formatted(ProcessHandle.current().pid(), ++schemas);
     switch (store) {
       case POSTGRES -> {
@@ -260,6 +298,7 @@ final class Database implements AutoCloseable {
     @Override
     public void close() throws SQLException {
       drop.run();
+      open = null;
     }
   }
 

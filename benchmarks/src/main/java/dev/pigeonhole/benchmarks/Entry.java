@@ -99,6 +99,16 @@ record Entry(
         + (double) messages / usualRate;
   }
 
+  /** About two seconds of it, so that a slow one becomes warm in as many runs as a fast one. */
+  Entry brief() {
+    return timed() ? this : messages(Math.min(messages, Math.max(1_000, 2 * usualRate)));
+  }
+
+  /** Whether some of its work is done by processes that nobody counts the time of. */
+  boolean helped() {
+    return options.containsKey("workers") || options.getOrDefault("processes", 1) > 1;
+  }
+
   /** Small, for a process that has not done this before. */
   Entry warmUp() {
     Map<String, Integer> small = new LinkedHashMap<>(options);

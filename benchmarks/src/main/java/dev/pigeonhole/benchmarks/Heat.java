@@ -1,6 +1,7 @@
 package dev.pigeonhole.benchmarks;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 
 /**
@@ -18,16 +19,21 @@ record Heat(List<Entry> entries, int warmSeconds) {
   /** One run of one entry. */
   record Turn(Entry entry, int round) {}
 
-  /** First round of everybody, second round of everybody, and so on; some have fewer rounds. */
+  /**
+   * First round of everybody, second round of everybody, and so on; some have fewer rounds. Every
+   * other round goes backwards, so that nobody always comes after the same one.
+   */
   List<Turn> turns() {
     int most = entries.stream().mapToInt(Entry::rounds).max().orElse(0);
+    List<Entry> order = new ArrayList<>(entries);
     List<Turn> turns = new ArrayList<>();
     for (int round = 1; round <= most; round++) {
-      for (Entry entry : entries) {
+      for (Entry entry : order) {
         if (round <= entry.rounds()) {
           turns.add(new Turn(entry, round));
         }
       }
+      Collections.reverse(order);
     }
     return turns;
   }

@@ -2,6 +2,7 @@ package dev.pigeonhole.benchmarks;
 
 import dev.pigeonhole.benchmarks.Tables.Table;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 
 /** The results for people, to be kept. */
@@ -92,11 +93,17 @@ final class MarkdownReport {
         text,
         new Table(
             "",
-            List.of("subject", "repeats", "settings"),
-            results.abouts().entrySet().stream()
-                .map(it -> List.of(it.getKey(), it.getValue().dedup(), it.getValue().settings()))
-                .toList()),
+            List.of("subject", "repeats", "what a handler writes", "settings"),
+            results.abouts().entrySet().stream().map(MarkdownReport::subject).toList()),
         "---");
+  }
+
+  private static List<String> subject(Map.Entry<String, Results.About> about) {
+    return List.of(
+        about.getKey(),
+        about.getValue().dedup(),
+        about.getValue().effects(),
+        about.getValue().settings());
   }
 
   private void missing(StringBuilder text) {

@@ -120,7 +120,7 @@ record Options(
             quick,
             number(values, "--messages", 0, 100, 100_000_000),
             number(values, "--growth-rows", 0, 1, 100_000_000),
-            number(values, "--snapshot-seconds", 0, 1, 86_400),
+            number(values, "--snapshot-seconds", 0, 1, 3_600),
             number(values, "--rounds", 0, 1, 1_000),
             number(values, "--seed", 1, 0, Integer.MAX_VALUE),
             scenarios(values),
@@ -162,6 +162,11 @@ record Options(
     if (url == null) {
       return store;
     }
+    if (url.toLowerCase(Locale.ROOT).contains("password=")) {
+      throw new UsageException(
+          "a password in --url would end up in logs; put it into PIGEONHOLE_BENCH_PASSWORD",
+          example("--url"));
+    }
     Store behind = Store.behind(url);
     if (behind == null) {
       throw new UsageException(
@@ -179,7 +184,7 @@ record Options(
 
   private static Set<String> scenarios(Map<String, String> values) throws UsageException {
     Set<String> chosen = new LinkedHashSet<>();
-    for (String asked : list(values.get("--scenario"))) {
+    for (String asked : list(values, "--scenario")) {
       List<String> meant =
           Plan.SCENARIOS.stream()
               .filter(name -> name.equals(asked) || name.startsWith(asked + "-"))
@@ -211,7 +216,7 @@ record Options(
     if (asked.equals("all")) {
       return Peer.names(false);
     }
-    List<String> chosen = list(asked);
+    List<String> chosen = list(values, "--peers");
     for (String name : chosen) {
       if (!Peer.names(false).contains(name)) {
         throw new UsageException(
@@ -232,10 +237,21 @@ record Options(
     }
   }
 
-  private static List<String> list(@Nullable String text) {
-    return text == null
-        ? List.of()
-        : Arrays.stream(text.split(",")).map(String::strip).filter(s -> !s.isEmpty()).toList();
+  private static List<String> list(Map<String, String> values, String name) throws UsageException {
+    String text = values.get(name);
+    if (text == null) {
+      return List.of();
+    }
+    List<String> words =
+        Arrays.stream(text.split(","))
+            .map(String::strip)
+            .filter(word -> !word.isEmpty())
+            .distinct()
+            .toList();
+    if (words.isEmpty()) {
+      throw new UsageException(name + " needs a name", example(name));
+    }
+    return words;
   }
 
   private static int number(

@@ -37,40 +37,48 @@ final class Ratios {
     return results.find(row, subject).map(it -> it.median().orElse(0)).orElse(0.0);
   }
 
+  /** The medians. */
   Map<String, OptionalDouble> all() {
-    Map<String, OptionalDouble> ratios = new LinkedHashMap<>();
-    ratios.put("endToEndVsFloor", results.ratioTo(Entry.FLOOR, "end-to-end"));
-    ratios.put("acceptVsFloor", results.ratioTo(Entry.FLOOR, "accept-batch"));
-    ratios.put("endToEndVsDbScheduler", results.ratioTo(Peer.DB_SCHEDULER.text(), "end-to-end"));
+    Map<String, OptionalDouble> medians = new LinkedHashMap<>();
+    ofRounds().forEach((name, ratios) -> medians.put(name, Numbers.median(ratios)));
+    return medians;
+  }
+
+  /** What they are the medians of. */
+  Map<String, List<Double>> ofRounds() {
+    Map<String, List<Double>> ratios = new LinkedHashMap<>();
+    ratios.put("endToEndVsFloor", results.ratiosTo(Entry.FLOOR, "end-to-end"));
+    ratios.put("acceptVsFloor", results.ratiosTo(Entry.FLOOR, "accept-batch"));
+    ratios.put("endToEndVsDbScheduler", results.ratiosTo(Peer.DB_SCHEDULER.text(), "end-to-end"));
     ratios.put("endToEndVsBestOther", versus(bestOther(), "end-to-end"));
-    ratios.put("groupedAcceptVsPerCommit", results.ratioTo(Entry.FLOOR, "accept-single-64"));
-    ratios.put("guardVsEventuate", results.ratioTo(Peer.EVENTUATE.text(), "guard"));
-    ratios.put("sharedCommitVsGuard", results.ratio("transactional-50", "guard"));
-    ratios.put("grown", results.ratio("grown", "grown-empty"));
-    ratios.put("heldSnapshot", results.ratio("held-snapshot", "held-snapshot-off"));
-    ratios.put("notDue", results.ratio("not-due", "not-due-empty"));
+    ratios.put("groupedAcceptVsPerCommit", results.ratiosTo(Entry.FLOOR, "accept-single-64"));
+    ratios.put("guardVsEventuate", results.ratiosTo(Peer.EVENTUATE.text(), "guard"));
+    ratios.put("sharedCommitVsGuard", results.ratios("transactional-50", "guard"));
+    ratios.put("grown", results.ratios("grown", "grown-empty"));
+    ratios.put("heldSnapshot", results.ratios("held-snapshot", "held-snapshot-off"));
+    ratios.put("notDue", results.ratios("not-due", "not-due-empty"));
     return ratios;
   }
 
-  OptionalDouble guardVsFastest() {
+  List<Double> guardVsFastest() {
     return versus(bestGuard(), "guard");
   }
 
-  OptionalDouble sharedCommitOnHotRows() {
-    return results.ratio("transactional-50-hot", "transactional-1-hot");
+  List<Double> sharedCommitOnHotRows() {
+    return results.ratios("transactional-50-hot", "transactional-1-hot");
   }
 
   /** Empty if nothing was removed meanwhile: retention stands back while handlers are behind. */
-  OptionalDouble prune() {
+  List<Double> prune() {
     boolean removed =
         results
             .find("prune", Entry.PIGEONHOLE)
             .map(it -> it.median("pruned").orElse(0) > 0)
             .orElse(false);
-    return removed ? results.ratio("prune", "prune-nothing") : OptionalDouble.empty();
+    return removed ? results.ratios("prune", "prune-nothing") : List.of();
   }
 
-  private OptionalDouble versus(Optional<String> subject, String row) {
-    return subject.map(name -> results.ratioTo(name, row)).orElse(OptionalDouble.empty());
+  private List<Double> versus(Optional<String> subject, String row) {
+    return subject.map(name -> results.ratiosTo(name, row)).orElse(List.of());
   }
 }

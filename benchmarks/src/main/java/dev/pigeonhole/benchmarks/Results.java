@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalDouble;
 
 /**
  * What came of a run.
@@ -21,7 +20,7 @@ record Results(
     List<Missing> missing) {
 
   /** A subject in its own words. */
-  record About(String dedup, String settings) {}
+  record About(String dedup, String effects, String settings) {}
 
   /** Somebody who could not run, or not to the end. */
   record Missing(String subject, String scenario, String reason) {}
@@ -41,10 +40,10 @@ record Results(
     return series.stream().filter(it -> it.roundsDone() > 0).toList();
   }
 
-  /** The median of the ratios of the rounds that both have: each was measured beside the other. */
-  OptionalDouble ratio(Optional<Series> one, Optional<Series> other) {
+  /** The ratios of the rounds that both have: each was measured beside the other. */
+  static List<Double> ratios(Optional<Series> one, Optional<Series> other) {
     if (one.isEmpty() || other.isEmpty()) {
-      return OptionalDouble.empty();
+      return List.of();
     }
     Map<Integer, Double> below = other.get().values();
     List<Double> ratios = new ArrayList<>();
@@ -57,16 +56,16 @@ record Results(
                 ratios.add(value / against);
               }
             });
-    return Numbers.median(ratios);
+    return ratios;
   }
 
   /** How often one row of ours holds another. */
-  OptionalDouble ratio(String row, String otherRow) {
-    return ratio(find(row, Entry.PIGEONHOLE), find(otherRow, Entry.PIGEONHOLE));
+  List<Double> ratios(String row, String otherRow) {
+    return ratios(find(row, Entry.PIGEONHOLE), find(otherRow, Entry.PIGEONHOLE));
   }
 
   /** How often we hold a subject in the same scenario. */
-  OptionalDouble ratioTo(String subject, String row) {
-    return ratio(find(row, Entry.PIGEONHOLE), find(row, subject));
+  List<Double> ratiosTo(String subject, String row) {
+    return ratios(find(row, Entry.PIGEONHOLE), find(row, subject));
   }
 }

@@ -18,7 +18,6 @@ final class Rig {
 
   private static final int PAYLOAD_BYTES = 500;
   private static final double LONGEST_START = 60;
-  private static final int MOST_TO_WARM = 100_000;
 
   private final Options options;
   private final Plan plan;
@@ -71,16 +70,17 @@ final class Rig {
     Entry small = entry.warmUp();
     progress.begin(
         "%s, %s, warm-up".formatted(entry.row(), entry.subject()), heat.warmUpSeconds(entry));
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(heat.warmSeconds());
     try {
       meet(entry);
       own.count(work(small.with("counted", 1)));
+      // Not before: some need longer to start than others.
+      long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(heat.warmSeconds());
       Heating heating = new Heating();
       while (!heating.isWarm() && System.nanoTime() - end < 0) {
-        heating.ran(own.value(work(entry.messages(Math.min(entry.messages(), MOST_TO_WARM)))));
+        heating.ran(own.value(work(entry.brief())));
       }
-      progress.end("done");
-    } catch (SubjectException e) {
+      progress.end(heat.warmSeconds() == 0 ? "done" : heating.isWarm() ? "warm" : "time is up");
+    } catch (SubjectException | RuntimeException e) {
       fail(own, e);
     }
   }
@@ -93,14 +93,15 @@ final class Rig {
     try {
       own.add(round, work(entry));
       progress.end(Numbers.text(own.value(round)) + " " + entry.unit());
-    } catch (SubjectException e) {
+    } catch (SubjectException | RuntimeException e) {
       fail(own, e);
     }
   }
 
-  private void fail(Series own, SubjectException e) {
+  /** Whatever it was, the others need not suffer. */
+  private void fail(Series own, Exception e) {
     Entry entry = own.entry();
-    String reason = String.valueOf(e.getMessage());
+    String reason = e instanceof SubjectException ? String.valueOf(e.getMessage()) : e.toString();
     subjects.discard(entry);
     own.fail(reason);
     missing.add(new Missing(entry.subject(), entry.row(), reason));
@@ -113,7 +114,10 @@ final class Rig {
     Map<String, String> about = subjects.of(entry).ask("about", LONGEST_START, progress::tick);
     abouts.putIfAbsent(
         entry.subject(),
-        new About(about.getOrDefault("dedup", ""), about.getOrDefault("settings", "")));
+        new About(
+            about.getOrDefault("dedup", ""),
+            about.getOrDefault("effects", ""),
+            about.getOrDefault("settings", "")));
     if (!Set.of(about.getOrDefault("scenarios", "").split(",")).contains(entry.asked())) {
       throw new SubjectException("it takes no part in " + entry.asked());
     }

@@ -27,7 +27,11 @@ final class Series {
 
   /** Takes what a run has measured. */
   void add(int round, Map<String, Double> measured) {
-    rounds.put(round, measured);
+    Map<String, Double> kept = new TreeMap<>(measured);
+    if (entry.helped()) {
+      kept.remove("clientCpuSeconds");
+    }
+    rounds.put(round, kept);
   }
 
   /** Takes what a run that counts has measured. */

@@ -21,6 +21,7 @@ final class SubjectProcess implements AutoCloseable {
 
   private static final String HEAP_OF_EVERYBODY = "1g";
   private static final String END = "";
+  private static final List<String> ANSWERS = List.of("about ", "done ", "failed ");
 
   private final Process process;
   private final Writer requests;
@@ -54,6 +55,7 @@ final class SubjectProcess implements AutoCloseable {
       command.add("-Xmx" + HEAP_OF_EVERYBODY);
     }
     command.add("-XX:-UsePerfData");
+    command.add("-XX:+DisplayVMOutputToStderr");
     command.add("-Djava.io.tmpdir=" + System.getProperty("java.io.tmpdir"));
     command.add(SubjectMain.class.getName());
     command.add(className);
@@ -73,7 +75,9 @@ final class SubjectProcess implements AutoCloseable {
         new BufferedReader(
             new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
       for (String line = reader.readLine(); line != null; line = reader.readLine()) {
-        answers.add(line);
+        if (ANSWERS.stream().anyMatch(line::startsWith)) { // and no remark of the JVM
+          answers.add(line);
+        }
       }
     } catch (IOException e) {
       // The pipe broke with the process.

@@ -1,6 +1,7 @@
 package dev.pigeonhole.benchmarks;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -67,16 +68,18 @@ final class Tables {
   }
 
   private OptionalDouble ofFloor(Series series) {
-    return results.ratio(
-        results.find(series.entry().row(), series.entry().subject()),
-        results.find(series.entry().row(), Entry.FLOOR));
+    return Numbers.median(
+        Results.ratios(
+            results.find(series.entry().row(), series.entry().subject()),
+            results.find(series.entry().row(), Entry.FLOOR)));
   }
 
   /** How often the scenario of ours holds this row. */
   private OptionalDouble oursOf(String scenario, Series series) {
-    return results.ratio(
-        results.find(scenario, Entry.PIGEONHOLE),
-        results.find(series.entry().row(), series.entry().subject()));
+    return Numbers.median(
+        Results.ratios(
+            results.find(scenario, Entry.PIGEONHOLE),
+            results.find(series.entry().row(), series.entry().subject())));
   }
 
   private static OptionalDouble micros(OptionalDouble seconds) {
@@ -106,15 +109,22 @@ final class Tables {
     List<List<String>> rows = new ArrayList<>();
     for (Target target : Target.of(results)) {
       Boolean met = target.met();
-      if (met != null) {
+      if (met != null || results.options().whole()) {
         rows.add(
             List.of(
                 target.name(),
                 (target.atMost() ? "≤ " : "≥ ") + Numbers.text(target.target()),
                 Numbers.text(target.value()),
-                met ? "met" : "missed"));
+                spread(target.ofRounds()),
+                met == null ? "not measured" : met ? "met" : "missed"));
       }
     }
-    return new Table("targets", List.of("target", "wanted", "value", ""), rows);
+    return new Table("targets", List.of("target", "wanted", "value", "of rounds", ""), rows);
+  }
+
+  private static String spread(List<Double> ofRounds) {
+    return ofRounds.size() < 2
+        ? ofRounds.isEmpty() ? "–" : "one round"
+        : Numbers.text(Collections.min(ofRounds)) + "–" + Numbers.text(Collections.max(ofRounds));
   }
 }

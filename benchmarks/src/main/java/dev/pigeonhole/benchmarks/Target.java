@@ -11,8 +11,10 @@ import org.jspecify.annotations.Nullable;
  *
  * @param atMost whether less is better
  * @param value absent where it was not measured
+ * @param ofRounds what it is the median of, where it is one of ratios
  */
-record Target(String name, double target, boolean atMost, OptionalDouble value) {
+record Target(
+    String name, double target, boolean atMost, OptionalDouble value, List<Double> ofRounds) {
 
   /** Null where it was not measured. */
   @Nullable Boolean met() {
@@ -25,7 +27,7 @@ record Target(String name, double target, boolean atMost, OptionalDouble value) 
   /** Those of the design that a benchmark can measure. */
   static List<Target> of(Results results) {
     Ratios ratios = new Ratios(results);
-    Map<String, OptionalDouble> all = ratios.all();
+    Map<String, List<Double>> all = ratios.ofRounds();
     String others = ratios.bestOther().map(name -> " (" + name + ")").orElse("");
     String guards = ratios.bestGuard().map(name -> " (" + name + ")").orElse("");
     String rows = Numbers.text(results.plan().grownRows());
@@ -86,21 +88,22 @@ record Target(String name, double target, boolean atMost, OptionalDouble value) 
             Numbers.text(backlog.messages()) + " pending, delivered with MB of heap",
             heap.getAsDouble(),
             true,
-            ran ? heap : OptionalDouble.empty()));
+            ran ? heap : OptionalDouble.empty(),
+            List.of()));
   }
 
   private static Target least(
-      String name, double target, Map<String, OptionalDouble> ratios, String key) {
-    return least(name, target, ratios.getOrDefault(key, OptionalDouble.empty()));
+      String name, double target, Map<String, List<Double>> ratios, String key) {
+    return least(name, target, ratios.getOrDefault(key, List.of()));
   }
 
-  private static Target least(String name, double target, OptionalDouble value) {
-    return new Target(name, target, false, value);
+  private static Target least(String name, double target, List<Double> ratios) {
+    return new Target(name, target, false, Numbers.median(ratios), ratios);
   }
 
   private static Target most(
       String name, double target, Results results, String row, String measured) {
-    return new Target(name, target, true, median(results, row, measured));
+    return new Target(name, target, true, median(results, row, measured), List.of());
   }
 
   private static OptionalDouble median(Results results, String row, String measured) {

@@ -63,6 +63,26 @@ class DatabaseTest {
     }
   }
 
+  @Test
+  void whatAKilledRunHasLeftIsRemovedOrNamed() throws Exception {
+    Database database = open();
+    Map<String, String> place = database.newPlace().toValues();
+    assertThat(ask(place, "SELECT current_schema()")).isEqualTo(place.get("schema"));
+    database.abandon();
+    assertThat(ask(place, "SELECT current_schema()")).isNull();
+
+    try (Database.Place left = database.newPlace()) {
+      String schema = left.toValues().get("schema");
+      try (TestDatabase any = server.emptySchema()) {
+        any.execute("CREATE TABLE " + schema + ".pigeonhole_message (seq bigint)");
+      }
+      assertThatThrownBy(this::open)
+          .isInstanceOfSatisfying(
+              UsageException.class,
+              e -> assertThat(e.nearest()).contains("DROP SCHEMA " + schema + " CASCADE"));
+    }
+  }
+
   private static String ask(Map<String, String> place, String query) throws Exception {
     try (Connection connection =
             DriverManager.getConnection(

@@ -36,6 +36,28 @@ class OptionsTest {
     assertThat(options.whole()).isTrue();
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"--scenario=,", "--peers=,", "--scenario= , "})
+  void aListOfNothingIsNotEverything(String option) {
+    assertThatThrownBy(() -> Options.parse(option))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining("needs a name");
+  }
+
+  @Test
+  void whoIsNamedTwiceIsMeasuredOnce() throws Exception {
+    assertThat(Options.parse("--peers", "camel,camel").peers()).containsExactly("camel");
+  }
+
+  @Test
+  void aPasswordIsNotForTheCommandLine() {
+    assertThatThrownBy(
+            () -> Options.parse("--url", "jdbc:postgresql://db/bench?user=u&Password=secret"))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining("PIGEONHOLE_BENCH_PASSWORD")
+        .hasMessageNotContaining("secret");
+  }
+
   @Test
   void valuesFollowTheirNameOrAnEqualsSign() throws Exception {
     Options options =

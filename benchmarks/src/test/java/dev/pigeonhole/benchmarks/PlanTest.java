@@ -90,7 +90,18 @@ class PlanTest {
     Entry b = Entry.of("guard", "eventuate", 100, 100).rounds(2);
     assertThat(new Heat(List.of(a, b), 0).turns())
         .containsExactly(
-            new Turn(a, 1), new Turn(b, 1), new Turn(a, 2), new Turn(b, 2), new Turn(a, 3));
+            new Turn(a, 1), new Turn(b, 1), new Turn(b, 2), new Turn(a, 2), new Turn(a, 3));
+  }
+
+  @Test
+  void aSlowOneIsWarmedInAsManyRunsAsAFastOne() {
+    assertThat(Entry.of("end-to-end", "jobrunr", 12_000, 1_000).brief().messages())
+        .isEqualTo(2_000);
+    assertThat(Entry.of("end-to-end", "floor", 300_000, 40_000).brief().messages())
+        .isEqualTo(80_000);
+    assertThat(Entry.of("end-to-end", "floor", 300, 40_000).brief().messages()).isEqualTo(300);
+    Entry timed = Entry.of("latency", "pigeonhole", 0, 100).lasting(3);
+    assertThat(timed.brief()).isEqualTo(timed);
   }
 
   @Test

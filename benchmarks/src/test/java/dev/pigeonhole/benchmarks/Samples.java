@@ -62,7 +62,8 @@ final class Samples {
     Map<String, About> abouts = new LinkedHashMap<>();
     series.forEach(
         it ->
-            abouts.put(it.entry().subject(), new About("kept | for ever", "pool of 24, as told")));
+            abouts.put(
+                it.entry().subject(), new About("kept | for ever", "once", "pool of 24, as told")));
     return new Results(
         options,
         Plan.of(options),

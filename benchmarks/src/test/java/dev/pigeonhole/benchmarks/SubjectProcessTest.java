@@ -1,5 +1,6 @@
 package dev.pigeonhole.benchmarks;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -7,6 +8,8 @@ import dev.pigeonhole.benchmarks.SubjectProcess.SubjectException;
 import dev.pigeonhole.benchmarks.subject.Run;
 import dev.pigeonhole.benchmarks.subject.Subject;
 import dev.pigeonhole.benchmarks.subject.SubjectMain;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.Statement;
@@ -50,6 +53,11 @@ class SubjectProcessTest {
     }
 
     @Override
+    public String effects() {
+      return "once";
+    }
+
+    @Override
     public String settings() {
       return "a=b";
     }
@@ -65,6 +73,8 @@ class SubjectProcessTest {
     @Override
     public long work(Run run) throws Exception {
       System.out.println("what a library prints is no answer");
+      new FileOutputStream(FileDescriptor.out)
+          .write("[warning] nor what the JVM says\n".getBytes(US_ASCII));
       switch (run.scenario()) {
         case "bad" -> throw new IllegalStateException("3 were lost");
         case "dead" -> Runtime.getRuntime().halt(7);
@@ -105,6 +115,7 @@ class SubjectProcessTest {
   void saysWhatItIs() throws Exception {
     assertThat(process.ask("about", PATIENCE, () -> {}))
         .containsEntry("dedup", "none & never")
+        .containsEntry("effects", "once")
         .containsEntry("settings", "a=b");
   }
 

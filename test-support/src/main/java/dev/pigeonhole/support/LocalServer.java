@@ -11,6 +11,7 @@ abstract class LocalServer implements AutoCloseable {
 
   private static final Duration START_LIMIT = Duration.ofSeconds(60);
   private static final Duration STOP_LIMIT = Duration.ofSeconds(30);
+  private static final Duration QUIT_LIMIT = Duration.ofSeconds(5);
   private static final int ATTEMPTS_TO_FIND_A_PORT = 5;
 
   private final Path home;
@@ -128,7 +129,10 @@ abstract class LocalServer implements AutoCloseable {
   private synchronized void destroy() {
     AtExit.remove(cleanup);
     if (process != null && process.isAlive()) {
-      process.killTree();
+      // Killed at once, a PostgreSQL would leave its shared memory behind, which nobody else finds.
+      if (whenOrphaned != Signal.QUIT || !process.endsOn(whenOrphaned, QUIT_LIMIT)) {
+        process.killTree();
+      }
     }
     if (Files.exists(home)) {
       Scratch.delete(home);

@@ -76,6 +76,8 @@ public final class PostgresServer extends LocalDatabaseServer {
     command.add("-clisten_addresses=127.0.0.1");
     command.add("-cunix_socket_directories=");
     command.add("-cmax_connections=200");
+    // In a file of its own, which goes with its directory however the server ends.
+    command.add("-cdynamic_shared_memory_type=mmap");
     settings.forEach((name, value) -> command.add("-c" + name + "=" + value));
     // The defaults, said aloud: a test of durability on a lax server proves nothing. The last wins.
     command.add("-cfsync=on");

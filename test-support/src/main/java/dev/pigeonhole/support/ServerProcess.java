@@ -123,6 +123,18 @@ final class ServerProcess {
         () -> tree.stream().allMatch(ServerProcess::isGone));
   }
 
+  /** Whether it ends within this time, if it is told to; it may have been paused. */
+  boolean endsOn(Signal signal, Duration limit) {
+    signal(signal);
+    resume();
+    try {
+      return watchdog.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+  }
+
   void awaitExit(Duration limit) {
     try {
       if (!watchdog.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) {

@@ -21,6 +21,11 @@ public final class FloorSubject implements Subject {
   }
 
   @Override
+  public String effects() {
+    return "at least once, in batches; with the marker in one transaction in guard";
+  }
+
+  @Override
   public String settings() {
     return "the tables of Pigeonhole, 64 lanes; 2 producers, 2 deliverers with 32 lanes each; one"
         + " statement and one commit for up to %d messages; statements prepared once; arrays sent as"

@@ -51,6 +51,12 @@ public final class PigeonholeSubject implements Subject {
   }
 
   @Override
+  public String effects() {
+    return "at least once with plain handlers, as in end-to-end, where a crash repeats what was not settled;"
+        + " once in guard and transactional-*, whose writes commit with the receipt";
+  }
+
+  @Override
   public String settings() {
     return "defaults: 64 lanes, 8 slots for each handler, batches of 500; a pool of "
         + LoadedInbox.POOL

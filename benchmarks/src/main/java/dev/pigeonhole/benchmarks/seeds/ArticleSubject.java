@@ -19,6 +19,11 @@ public final class ArticleSubject implements Subject {
   }
 
   @Override
+  public String effects() {
+    return "once, if the handler uses the loop's connection: a batch is one transaction";
+  }
+
+  @Override
   public String settings() {
     return "%d consumers, one insert in each commit; %d processors, batches of %d; JSONB content"
         .formatted(SeedLoop.CONSUMERS, PROCESSORS, ArticleLoop.BATCH);

@@ -20,6 +20,11 @@ public final class SeedInboxSubject implements Subject {
   }
 
   @Override
+  public String effects() {
+    return "at least once: the handler and its completion are apart";
+  }
+
+  @Override
   public String settings() {
     return "%d consumers, one message in each commit; 1 processor, batches of %d"
         .formatted(SeedLoop.CONSUMERS, SeedInboxLoop.BATCH);

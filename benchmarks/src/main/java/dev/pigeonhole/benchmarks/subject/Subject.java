@@ -12,6 +12,9 @@ public interface Subject {
   /** What a repeat is to it, and how long it remembers, in one sentence. */
   String dedup();
 
+  /** How often what a handler writes takes effect, in a few words. */
+  String effects();
+
   /** What it was set to, for people who want to check that it was treated well. */
   String settings();
 

@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
  * encoded as in a query string.
  *
  * <pre>
- * about                                    →  about dedup=… settings=… scenarios=a,b
+ * about                                    →  about dedup=… effects=… settings=… scenarios=a,b
  * run scenario=end-to-end messages=20000 …  →  done completed=20000 seconds=1.5 … or failed reason=…
  * </pre>
  *
@@ -66,6 +66,7 @@ public final class SubjectMain {
   private static String about(Subject subject) {
     Map<String, String> about = new LinkedHashMap<>();
     about.put("dedup", subject.dedup());
+    about.put("effects", subject.effects());
     about.put("settings", subject.settings());
     about.put("scenarios", String.join(",", subject.scenarios()));
     return encode("about", about);

@@ -40,6 +40,13 @@ public final class CamelSubject implements Subject {
   }
 
   @Override
+  public String effects() {
+    return ONE_TRANSACTION
+        ? "once: the handler and the marker are one transaction"
+        : "at most once: the marker commits before the handler";
+  }
+
+  @Override
   public String settings() {
     return ("camel-sql 4.22.0, JdbcMessageIdRepository, eager, direct route, %s, %d threads, pool %d")
         .formatted(

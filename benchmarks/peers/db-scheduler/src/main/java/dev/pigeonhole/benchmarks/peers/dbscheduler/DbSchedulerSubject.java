@@ -48,6 +48,11 @@ public final class DbSchedulerSubject implements Subject {
   }
 
   @Override
+  public String effects() {
+    return "at least once: the handler and the removal of its row are apart";
+  }
+
+  @Override
   public String settings() {
     return ("db-scheduler 16.12.0, %d threads, pollUsingLockAndFetch(%d, %d), polling interval %d ms,"
             + " immediate execution %s, %d producers, %s, payload as it is, pool 24")

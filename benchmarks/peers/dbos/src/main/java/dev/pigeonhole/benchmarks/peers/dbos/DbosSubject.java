@@ -31,6 +31,11 @@ public final class DbosSubject implements Subject {
   }
 
   @Override
+  public String effects() {
+    return "at least once: the workflow and its completion are apart";
+  }
+
+  @Override
   public String settings() {
     return ("DBOS Transact 1.1.0-m6, queue without limits (they only lower its speed), polling"
             + " interval %d ms, %d producers, one workflow a call (there is no call for several),"

@@ -37,6 +37,11 @@ public final class EventuateSubject implements Subject {
   }
 
   @Override
+  public String effects() {
+    return "once: the handler and the marker are one transaction";
+  }
+
+  @Override
   public String settings() {
     return ("eventuate-tram-consumer-jdbc 0.36.0.RELEASE with its own JdbcTemplate and"
             + " TransactionTemplate adapters, marker and effect in one transaction, %d threads,"

@@ -40,6 +40,11 @@ public final class JobRunrSubject implements Subject {
   }
 
   @Override
+  public String effects() {
+    return "at least once: the job and its completion are apart";
+  }
+
+  @Override
   public String settings() {
     return ("JobRunr 8.7.0, %d workers, poll interval %d s (the shortest it takes; it asks again at"
             + " once while there is work, and is kept busy until the first batch is stored, so that"

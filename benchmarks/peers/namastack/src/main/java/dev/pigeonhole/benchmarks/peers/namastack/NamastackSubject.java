@@ -46,6 +46,11 @@ public final class NamastackSubject implements Subject {
   }
 
   @Override
+  public String effects() {
+    return "at least once: the handler and its completion are apart";
+  }
+
+  @Override
   public String settings() {
     return ("Namastack Outbox JDBC 1.6.0, fixed polling every %d ms, %d keys a poll, %d records a key,"
             + " %d threads, completed records %s, %d producers with %d messages a transaction,"

@@ -11,19 +11,21 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.springframework.messaging.Message;
 
-/** Threads that poll one message a transaction: the handler and the removal commit together. */
+/** Threads that poll in transactions: the handler and the removal commit together. */
 final class Poller {
 
   private final Stores stores;
   private final Calls calls;
   private final ExecutorService executor;
   private final List<Future<?>> threads = new ArrayList<>();
+  private final int polls;
   private final long pauseNanos;
   private volatile boolean stopping;
 
-  Poller(Stores stores, Calls calls, int threads, int pauseMillis) {
+  Poller(Stores stores, Calls calls, int threads, int polls, int pauseMillis) {
     this.stores = stores;
     this.calls = calls;
+    this.polls = polls;
     this.pauseNanos = TimeUnit.MILLISECONDS.toNanos(pauseMillis);
     executor = Executors.newFixedThreadPool(threads);
     for (int i = 0; i < threads; i++) {
@@ -40,11 +42,13 @@ final class Poller {
   }
 
   private boolean handleNext() {
-    Message<?> message = stores.poll();
-    if (message == null) {
-      return false;
+    for (int i = 0; i < polls; i++) {
+      Message<?> message = stores.poll();
+      if (message == null) {
+        return i > 0;
+      }
+      calls.handled(String.valueOf(message.getHeaders().get(Stores.ID)));
     }
-    calls.handled(String.valueOf(message.getHeaders().get(Stores.ID)));
     return true;
   }
 

@@ -20,6 +20,7 @@ public final class SpringIntegrationSubject implements Subject {
   private static final int THREADS = Setting.number("threads", 8);
   private static final int PRODUCERS = Setting.number("producers", 2);
   private static final int BATCH = Setting.number("batch", 100);
+  private static final int POLLS = Setting.number("polls", 1);
   private static final int PAUSE_MILLIS = Setting.number("pauseMillis", 10);
   private static final int GUARD_THREADS = 8;
 
@@ -30,13 +31,18 @@ public final class SpringIntegrationSubject implements Subject {
   }
 
   @Override
+  public String effects() {
+    return "once: the handler and the removal from the queue are one transaction";
+  }
+
+  @Override
   public String settings() {
     return ("spring-integration-jdbc 7.0.5, JdbcMetadataStore and JdbcChannelMessageStore with the"
             + " queries for PostgreSQL; end-to-end: %d producers with %d messages a transaction, %d"
-            + " threads that poll one message a transaction (there is no poll for several) and pause"
-            + " %d ms when there is none, pool 24; guard: marker and effect in one transaction, %d"
+            + " threads with polls a transaction: %d (there is no poll for several), and a pause of %d ms"
+            + " when there is none, messages written as bytes without Java serialisation, pool 24; guard: marker and effect in one transaction, %d"
             + " threads, pool %d")
-        .formatted(PRODUCERS, BATCH, THREADS, PAUSE_MILLIS, GUARD_THREADS, GUARD_THREADS);
+        .formatted(PRODUCERS, BATCH, THREADS, POLLS, PAUSE_MILLIS, GUARD_THREADS, GUARD_THREADS);
   }
 
   @Override
@@ -66,7 +72,7 @@ public final class SpringIntegrationSubject implements Subject {
     try (Tables tables = new Tables(run.connect());
         HikariDataSource pool = run.pool(24)) {
       Stores stores = new Stores(pool);
-      Poller poller = new Poller(stores, calls, THREADS, PAUSE_MILLIS);
+      Poller poller = new Poller(stores, calls, THREADS, POLLS, PAUSE_MILLIS);
       try {
         run.begin();
         Load.run(

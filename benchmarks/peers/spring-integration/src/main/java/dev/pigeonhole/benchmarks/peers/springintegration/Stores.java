@@ -27,6 +27,8 @@ final class Stores {
     markers.start();
     queue = new JdbcChannelMessageStore(pool);
     queue.setChannelMessageStoreQueryProvider(new PostgresChannelMessageStoreQueryProvider());
+    queue.setSerializer(PlainMessages::write);
+    queue.setDeserializer(PlainMessages::read);
     queue.afterPropertiesSet();
     queue.start();
     transactions = new TransactionTemplate(new JdbcTransactionManager(pool));

@@ -39,6 +39,11 @@ public final class SpringModulithSubject implements Subject {
   }
 
   @Override
+  public String effects() {
+    return "at least once: the listener's transaction and its completion are two";
+  }
+
+  @Override
   public String settings() {
     return ("Spring Modulith 2.1.1 on JDBC, completion mode %s, listener in %d threads, %d producers"
             + " with %d messages a transaction, pool 24; no other instance would take over its work")

@@ -39,6 +39,11 @@ public final class TransactionOutboxSubject implements Subject {
   }
 
   @Override
+  public String effects() {
+    return "once: the call and its completion are one transaction";
+  }
+
+  @Override
   public String settings() {
     return ("transactionoutbox-core 4.2.268, POSTGRESQL_9, submitter with %d threads and an endless"
             + " queue, flush() once a second, %d producers, %d messages a transaction, pool 24")
