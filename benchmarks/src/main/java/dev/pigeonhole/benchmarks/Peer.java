@@ -11,14 +11,14 @@ import org.jspecify.annotations.Nullable;
 enum Peer {
   SEED_ARTICLE("seed-article", true, 16_000, 5_500, 0, 0),
   SEED_INBOX("seed-inbox", true, 5_000, 2_200, 0, 0),
-  DB_SCHEDULER("db-scheduler", true, 16_000, 8_000, 0, 0),
-  TRANSACTION_OUTBOX("transaction-outbox", true, 10_000, 3_500, 0, 0),
-  SPRING_INTEGRATION("spring-integration", true, 10_000, 2_700, 10_000, 8_000),
+  DB_SCHEDULER("db-scheduler", true, 16_000, 9_500, 0, 0),
+  TRANSACTION_OUTBOX("transaction-outbox", true, 10_000, 5_500, 0, 0),
+  SPRING_INTEGRATION("spring-integration", true, 10_000, 6_000, 10_000, 8_000),
   EVENTUATE("eventuate", true, 0, 0, 10_000, 7_000),
-  JOBRUNR("jobrunr", false, 6_000, 1_000, 0, 0),
-  SPRING_MODULITH("spring-modulith", false, 8_000, 1_500, 0, 0),
-  NAMASTACK("namastack", false, 8_000, 1_200, 0, 0),
-  DBOS("dbos", false, 6_000, 900, 0, 0),
+  JOBRUNR("jobrunr", false, 6_000, 2_500, 0, 0),
+  SPRING_MODULITH("spring-modulith", false, 8_000, 3_300, 0, 0),
+  NAMASTACK("namastack", false, 8_000, 4_000, 0, 0),
+  DBOS("dbos", false, 6_000, 1_000, 0, 0),
   CAMEL("camel", false, 0, 0, 10_000, 3_500);
 
   private final String text;

@@ -21,7 +21,7 @@ import org.jobrunr.storage.sql.common.SqlStorageProviderFactory;
 /** A message is a job whose id is made of the id of the message. */
 public final class JobRunrSubject implements Subject {
 
-  private static final int WORKERS = Setting.number("workers", 128);
+  private static final int WORKERS = Setting.number("workers", 512);
   private static final int PRODUCERS = Setting.number("producers", 2);
 
   // Of 1: each job is created alone, and a repeat is passed over in silence.

@@ -20,7 +20,7 @@ public final class SpringIntegrationSubject implements Subject {
   private static final int THREADS = Setting.number("threads", 8);
   private static final int PRODUCERS = Setting.number("producers", 2);
   private static final int BATCH = Setting.number("batch", 100);
-  private static final int POLLS = Setting.number("polls", 1);
+  private static final int POLLS = Setting.number("polls", 10);
   private static final int PAUSE_MILLIS = Setting.number("pauseMillis", 10);
   private static final int GUARD_THREADS = 8;
 
