@@ -41,12 +41,16 @@ public sealed interface Acceptance {
    * stored; the source must not acknowledge it, and lets it come again after a while: then only
    * these run. How often is the source's to decide: nothing is counted here.
    *
-   * @param failures by the handler's key. With {@code PH-HND-04} and {@code PH-PAY-…} no other try
-   *     will succeed; {@code PH-GRD-04} is no failure, for nothing has run
+   * @param failures by the handler's key; {@code PH-GRD-04} is no failure, for nothing has run
    */
   record Unfinished(MessageRef message, Map<String, Failure> failures) implements Acceptance {
     public Unfinished {
       failures = Map.copyOf(failures);
+    }
+
+    /** Whether none of these handlers could do better another time: put the message aside. */
+    public boolean forGood() {
+      return failures.values().stream().allMatch(Failure::isFinal);
     }
   }
 

@@ -2,8 +2,10 @@ package dev.pigeonhole;
 
 import dev.pigeonhole.internal.registry.ChannelSpec;
 import dev.pigeonhole.internal.registry.TypeSpec;
+import dev.pigeonhole.transport.MessageMapper;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 
 /** Declares a channel. What it is given is checked when the inbox is built, all together. */
 public final class ChannelBuilder {
@@ -16,6 +18,7 @@ public final class ChannelBuilder {
   private Unhandled unhandled = Unhandled.KEEP;
   private OnMissingId onMissingId = OnMissingId.REJECT;
   private OnPoison onPoison = OnPoison.BLOCK_KEY;
+  private MessageMapper mapper = MessageMapper.plain();
 
   ChannelBuilder(String name) {
     this.name = name;
@@ -69,6 +72,15 @@ public final class ChannelBuilder {
     return this;
   }
 
+  /**
+   * How what its sources receive is read: where the id, the type and the ordering key are. Default
+   * {@link MessageMapper#plain()}. What is handed in as a {@link Message} needs no mapper.
+   */
+  public ChannelBuilder mappedBy(MessageMapper mapper) {
+    this.mapper = Objects.requireNonNull(mapper, "mapper");
+    return this;
+  }
+
   /** Starts the block of a message type. */
   public <T> TypeBuilder<T> on(Class<T> type) {
     TypeBuilder<T> builder = new TypeBuilder<>(this, type);
@@ -80,6 +92,14 @@ public final class ChannelBuilder {
     List<TypeSpec> specs = types.stream().map(type -> type.spec(inline)).toList();
     return new Channel(
         new ChannelSpec(
-            name, direct, withoutInbox, onConflict, unhandled, onMissingId, onPoison, specs));
+            name,
+            direct,
+            withoutInbox,
+            onConflict,
+            unhandled,
+            onMissingId,
+            onPoison,
+            mapper,
+            specs));
   }
 }

@@ -15,4 +15,13 @@ import java.time.Instant;
  * @param at when it happened, by the clock of the node
  */
 public record Failure(
-    ErrorCode code, String type, String message, String stack, String fingerprint, Instant at) {}
+    ErrorCode code, String type, String message, String stack, String fingerprint, Instant at) {
+
+  /**
+   * Whether no other try could do better: the handler said never ({@code PH-HND-04}), or cannot
+   * read the content ({@code PH-PAY-…}).
+   */
+  public boolean isFinal() {
+    return code == ErrorCode.HANDLER_POISONED || code.text().startsWith("PH-PAY-");
+  }
+}

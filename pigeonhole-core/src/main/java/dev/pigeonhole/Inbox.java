@@ -3,6 +3,7 @@ package dev.pigeonhole;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.store.InboxStore;
+import dev.pigeonhole.transport.Acceptor;
 import java.sql.Connection;
 import java.util.List;
 import java.util.Optional;
@@ -67,6 +68,15 @@ public interface Inbox {
 
   /** As above, for a batch. */
   List<Acceptance> accept(Connection connection, String channel, List<Message> messages);
+
+  /**
+   * Where a transport hands in what it received for a channel; the channel's mapper makes messages
+   * of it. The sources of a running inbox have it already: this is for listeners and endpoints that
+   * somebody else starts. Like {@link #accept(String, List)}, it works without {@link #start()}.
+   *
+   * @throws InboxException with {@code PH-CFG-17} if the inbox has no such channel
+   */
+  Acceptor acceptor(String channel);
 
   /** Looks for new work now, in this process. */
   void wake();

@@ -2,12 +2,14 @@ package dev.pigeonhole;
 
 import dev.pigeonhole.internal.dispatch.DirectChannels;
 import dev.pigeonhole.internal.lifecycle.DefaultInbox;
+import dev.pigeonhole.internal.lifecycle.DirectFeeds;
 import dev.pigeonhole.internal.lifecycle.RunningInboxes;
 import dev.pigeonhole.internal.registry.ChannelSpec;
 import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.internal.registry.Registry;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
 
 /**
  * The inboxes and the direct channels of one application: started and stopped together, checked
@@ -30,10 +32,12 @@ import java.util.List;
 public final class Pigeonhole {
   private final List<DefaultInbox> inboxes;
   private final DirectChannels direct;
+  private final DirectFeeds feeds;
 
-  Pigeonhole(List<DefaultInbox> inboxes, DirectChannels direct) {
+  Pigeonhole(List<DefaultInbox> inboxes, DirectChannels direct, DirectFeeds feeds) {
     this.inboxes = List.copyOf(inboxes);
     this.direct = direct;
+    this.feeds = feeds;
   }
 
   /** Starts to describe an application. Without an inbox, its direct channels do all the work. */
@@ -42,11 +46,19 @@ public final class Pigeonhole {
   }
 
   /**
-   * Starts every inbox, in the order they were given. Closing the answer stops them in the same
-   * order. If one cannot start, those before it are stopped again.
+   * Starts every inbox, in the order they were given, and then the sources of direct channels.
+   * Closing the answer stops them in the same order. If one cannot start, those before it are
+   * stopped again.
    */
   public RunningInbox start() {
-    return RunningInboxes.start(inboxes);
+    List<Supplier<RunningInbox>> starts = new ArrayList<>();
+    for (DefaultInbox inbox : inboxes) {
+      starts.add(inbox::start);
+    }
+    if (!feeds.isEmpty()) {
+      starts.add(() -> feeds.start(direct));
+    }
+    return RunningInboxes.start(starts);
   }
 
   /**

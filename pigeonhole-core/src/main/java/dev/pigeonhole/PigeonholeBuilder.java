@@ -5,9 +5,11 @@ import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.event.InboxListener;
 import dev.pigeonhole.internal.dispatch.DirectChannels;
 import dev.pigeonhole.internal.lifecycle.DefaultInbox;
+import dev.pigeonhole.internal.lifecycle.DirectFeeds;
 import dev.pigeonhole.internal.registry.ChannelSpec;
 import dev.pigeonhole.internal.registry.Payloads;
 import dev.pigeonhole.internal.registry.Rules;
+import dev.pigeonhole.transport.MessageSource;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -22,6 +24,7 @@ public final class PigeonholeBuilder {
 
   private final List<Inbox> inboxes;
   private final List<ChannelSpec> direct = new ArrayList<>();
+  private DirectFeeds feeds = DirectFeeds.none();
   private final List<InboxListener> listeners = new ArrayList<>();
   private Requirement requirement = Requirement.NONE;
   private @Nullable PayloadCodec codec;
@@ -33,9 +36,15 @@ public final class PigeonholeBuilder {
   /**
    * Adds a channel whose handlers run on the publisher's thread, without storage, retry or memory.
    * It must say so itself, with {@link ChannelBuilder#direct()}.
+   *
+   * @param sources where its messages come from besides {@link Pigeonhole#publish}. What a handler
+   *     fails on, its source brings again, and then all handlers run again: there is no memory
    */
-  public PigeonholeBuilder direct(Channel channel) {
+  public PigeonholeBuilder direct(Channel channel, MessageSource... sources) {
     direct.add(channel.spec());
+    for (MessageSource source : sources) {
+      feeds = feeds.with(channel.spec(), source);
+    }
     return this;
   }
 
@@ -93,12 +102,13 @@ public final class PigeonholeBuilder {
     if (!direct.isEmpty()) {
       LOG.info("{}", unsafe());
     }
-    return new Pigeonhole(known, new DirectChannels(direct, payloads, listeners));
+    return new Pigeonhole(known, new DirectChannels(direct, payloads, listeners), feeds);
   }
 
   /** What inboxes say of themselves when they start; these have none. */
   private String unsafe() {
-    StringBuilder text = new StringBuilder("Direct channels keep nothing and try once:");
+    StringBuilder text =
+        new StringBuilder("Direct channels keep nothing, and do not try again by themselves:");
     for (ChannelSpec channel : direct) {
       text.append("\n  ").append(channel.name());
       if (channel.withoutInbox()) {

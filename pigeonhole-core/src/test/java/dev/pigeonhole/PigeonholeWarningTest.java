@@ -43,7 +43,8 @@ class PigeonholeWarningTest {
     assertThat(warnings.events(Level.INFO))
         .extracting(ILoggingEvent::getFormattedMessage)
         .containsExactly(
-            "Direct channels keep nothing and try once:\n  live: withoutInbox()\n  other");
+            "Direct channels keep nothing, and do not try again by themselves:\n"
+                + "  live: withoutInbox()\n  other");
   }
 
   @Test

@@ -5,6 +5,7 @@ import dev.pigeonhole.internal.registry.HandlerSpec;
 import dev.pigeonhole.internal.registry.Keep;
 import dev.pigeonhole.internal.registry.KeyStrategy;
 import dev.pigeonhole.internal.registry.TypeSpec;
+import dev.pigeonhole.transport.MessageMapper;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -36,6 +37,7 @@ public final class Specs {
         Unhandled.KEEP,
         OnMissingId.REJECT,
         OnPoison.BLOCK_KEY,
+        MessageMapper.plain(),
         List.of(types));
   }
 

@@ -119,7 +119,7 @@ public sealed interface InboxEvent {
   record PoisonedUnknown(String inbox, List<String> handlers, int deliveries, Failure failure)
       implements InboxEvent {}
 
-  /** A handler of a direct channel failed; it will not see the message again. */
+  /** A handler of a direct channel failed; only a source can bring it the message again. */
   record DirectFailed(
       String inbox, String channel, String handler, MessageRef message, Failure failure)
       implements OfHandler {}

@@ -109,7 +109,7 @@ public interface InboxListener {
       return with(InboxEvent.PoisonedUnknown.class, action);
     }
 
-    /** Failures of direct channels, which nobody repeats. */
+    /** Failures of direct channels, which nobody repeats but a source. */
     public Choice onDirectFailed(Consumer<? super InboxEvent.DirectFailed> action) {
       return with(InboxEvent.DirectFailed.class, action);
     }

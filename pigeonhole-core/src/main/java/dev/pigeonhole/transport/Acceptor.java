@@ -1,20 +1,22 @@
 package dev.pigeonhole.transport;
 
-import dev.pigeonhole.Acceptance;
-import dev.pigeonhole.Message;
 import java.util.List;
 
-/** A channel of an inbox, as its source sees it. Safe for many threads. */
+/**
+ * A channel as its sources see it: what was received goes in, what to do with it comes out. Whether
+ * there is an inbox behind it, they need not know. Safe for many threads.
+ */
 @FunctionalInterface
 public interface Acceptor {
 
   /**
-   * Takes messages in and answers each, in order, once the answers are durable. Only then may a
-   * source acknowledge, and never one that is {@link Acceptance.Unfinished}: that one is to be
-   * offered again after a while, however often.
+   * Takes envelopes in and says of each, in order, what the source has to do now. An inbox has made
+   * durable what is {@link Disposition.Done} when this returns, and a direct channel has handled
+   * it, so only then may a source acknowledge. Handlers that run here may leave the thread
+   * interrupted.
    *
    * @throws RuntimeException if the store cannot say; nothing may be acknowledged, everything is to
-   *     be offered again, and what had been stored nevertheless is answered as a repeat then
+   *     be handed in again, and what had been stored nevertheless is a repeat then
    */
-  List<Acceptance> accept(List<Message> messages);
+  List<Disposition> accept(List<Envelope> envelopes);
 }

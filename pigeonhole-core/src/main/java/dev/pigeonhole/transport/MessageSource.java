@@ -10,6 +10,9 @@ import java.util.Optional;
  * <p>{@link #start}, {@link #pause}, {@link #resume} and {@link #stop} are called by one thread at
  * a time. Only {@link #stop} may wait for the other side; a broker that is down is the source's own
  * business, in the background.
+ *
+ * <p>A source puts aside what is larger than it was told to take in, with {@code PH-PAY-02}, before
+ * it hands anything on: what is too large should not be held in memory by hundreds.
  */
 public interface MessageSource {
 

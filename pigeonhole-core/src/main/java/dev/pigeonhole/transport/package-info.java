@@ -1,4 +1,4 @@
-/** What a source of messages must do to feed an inbox. */
+/** How messages come in and go out, whatever carries them. */
 @NullMarked
 package dev.pigeonhole.transport;
 

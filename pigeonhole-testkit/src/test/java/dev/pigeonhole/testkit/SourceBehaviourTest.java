@@ -8,7 +8,6 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.Inbox;
@@ -21,7 +20,10 @@ import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.NodeRow;
 import dev.pigeonhole.transport.Acceptor;
+import dev.pigeonhole.transport.Disposition;
+import dev.pigeonhole.transport.Envelope;
 import dev.pigeonhole.transport.MessageSource;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -80,16 +82,26 @@ class SourceBehaviourTest {
       told.add("stop");
     }
 
-    List<Acceptance> pour(String prefix, int count) {
+    List<Disposition> pour(String prefix, int count) {
+      List<Envelope> envelopes = new ArrayList<>();
+      for (int i = 0; i < count; i++) {
+        envelopes.add(
+            Envelope.of("tap", "kitchen")
+                .id(prefix + i)
+                .type("String")
+                .contentType("text/plain;charset=utf-8")
+                .body("x".getBytes(StandardCharsets.UTF_8))
+                .build());
+      }
+      return pour(envelopes);
+    }
+
+    List<Disposition> pour(List<Envelope> envelopes) {
       Acceptor open = acceptor;
       if (open == null) {
         throw new IllegalStateException("not started");
       }
-      List<Message> messages = new ArrayList<>();
-      for (int i = 0; i < count; i++) {
-        messages.add(Message.of(prefix + i, "x"));
-      }
-      return open.accept(messages);
+      return open.accept(envelopes);
     }
   }
 
@@ -144,8 +156,9 @@ class SourceBehaviourTest {
         Channel.named("c").on(String.class).handle("h", text -> handled.incrementAndGet()).build();
     Inbox inbox = start(builder(channel, tap));
 
-    assertThat(tap.pour("m", 3)).hasOnlyElementsOfType(Acceptance.Accepted.class);
-    assertThat(tap.pour("m", 3)).hasOnlyElementsOfType(Acceptance.Repeat.class);
+    assertThat(tap.pour("m", 3)).hasOnlyElementsOfType(Disposition.Done.class);
+    assertThat(tap.pour("m", 3)).hasOnlyElementsOfType(Disposition.Done.class);
+    assertThat(events.of(InboxEvent.Repeated.class)).hasSize(3);
     await("3 completed by h", () -> counts(inbox, "h").completed().value() == 3);
     assertThat(handled).hasValue(3);
 

@@ -5,11 +5,10 @@ import static java.time.Duration.ofSeconds;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.HandlerOption;
+import dev.pigeonhole.Headers;
 import dev.pigeonhole.Inbox;
-import dev.pigeonhole.Message;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.examples.docs.Shop.Mailer;
 import dev.pigeonhole.examples.docs.Shop.OrderPlaced;
@@ -19,8 +18,14 @@ import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
+import dev.pigeonhole.testkit.MemoryQueue;
+import dev.pigeonhole.testkit.MemoryStore;
 import dev.pigeonhole.transport.Acceptor;
+import dev.pigeonhole.transport.Disposition;
+import dev.pigeonhole.transport.Envelope;
+import dev.pigeonhole.transport.MessageMapper;
 import dev.pigeonhole.transport.MessageSource;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -37,27 +42,27 @@ class DocSnippetsSourceTest {
 
   /** A broker that keeps what was not acknowledged. */
   private static final class Queue {
-    private final Deque<Message> waiting = new ArrayDeque<>();
-    private final Deque<Message> out = new ArrayDeque<>();
+    private final Deque<Envelope> waiting = new ArrayDeque<>();
+    private final Deque<Envelope> out = new ArrayDeque<>();
     private final List<String> deadLetters = new ArrayList<>();
 
-    synchronized void send(Message message) {
-      waiting.add(message);
+    synchronized void send(Envelope envelope) {
+      waiting.add(envelope);
     }
 
-    synchronized List<Message> receive(int most) {
+    synchronized List<Envelope> receive(int most) {
       while (!waiting.isEmpty() && out.size() < most) {
         out.add(waiting.remove());
       }
       return List.copyOf(out);
     }
 
-    synchronized void acknowledge(Message message) {
-      out.remove(message);
+    synchronized void acknowledge(Envelope envelope) {
+      out.remove(envelope);
     }
 
-    synchronized void deadLetter(Message message, String reason) {
-      out.remove(message);
+    synchronized void deadLetter(Envelope envelope, String reason) {
+      out.remove(envelope);
       deadLetters.add(reason);
     }
 
@@ -100,8 +105,8 @@ class DocSnippetsSourceTest {
 
     private void turn(Acceptor acceptor) {
       try {
-        List<Message> batch = paused ? List.of() : queue.receive(100);
-        List<Acceptance> answers = acceptor.accept(batch);
+        List<Envelope> batch = paused ? List.of() : queue.receive(100);
+        List<Disposition> answers = acceptor.accept(batch);
         for (int i = 0; i < batch.size(); i++) {
           settle(batch.get(i), answers.get(i));
         }
@@ -112,12 +117,12 @@ class DocSnippetsSourceTest {
       }
     }
 
-    private void settle(Message message, Acceptance answer) {
-      if (answer instanceof Acceptance.Rejected rejected) {
-        queue.deadLetter(message, rejected.reason()); // it would be rejected again
-      } else if (!(answer instanceof Acceptance.Unfinished)) {
-        queue.acknowledge(message); // the inbox has it
-      }
+    private void settle(Envelope envelope, Disposition answer) {
+      if (answer instanceof Disposition.Refused refused) {
+        queue.deadLetter(envelope, refused.reason()); // it would be refused again
+      } else if (answer instanceof Disposition.Done) {
+        queue.acknowledge(envelope); // the inbox has it
+      } // and what is for Later goes back
     }
 
     @Override
@@ -146,8 +151,18 @@ class DocSnippetsSourceTest {
 
   // end
 
+  private static Envelope order(@Nullable String id, String order) {
+    String json = "{\"order\":\"%s\",\"customer\":\"c-1\"}".formatted(order);
+    return Envelope.of("queue", "orders")
+        .id(id)
+        .type("OrderPlaced")
+        .contentType("application/json")
+        .body(json.getBytes(StandardCharsets.UTF_8))
+        .build();
+  }
+
   @Test
-  void whatIsUnfinishedComesAgainAndWhatIsRejectedDoesNot() {
+  void whatIsUnfinishedComesAgainAndWhatIsRefusedDoesNot() {
     Mailer mailer = new Mailer();
     mailer.failTimes(1);
     Queue queue = new Queue();
@@ -162,8 +177,8 @@ class DocSnippetsSourceTest {
       // snippet:feed-a-channel
       Inbox inbox = Inbox.on(store).channel(orders, new QueueSource(queue)).build();
       // end
-      queue.send(Message.of("m-1", new OrderPlaced("o-1", "c-1")));
-      queue.send(Message.of(null, new OrderPlaced("o-2", "c-1")));
+      queue.send(order("m-1", "o-1"));
+      queue.send(order(null, "o-2"));
 
       RunningInbox running = inbox.start();
       try {
@@ -174,5 +189,58 @@ class DocSnippetsSourceTest {
     }
     assertThat(mailer.sent).containsExactly("o-1");
     assertThat(queue.deadLetters).singleElement().asString().startsWith("PH-ID-01");
+  }
+
+  @Test
+  void whatAProducerPutElsewhereIsFetchedFromThere() {
+    Mailer mailer = new Mailer();
+    // snippet:mapped-by
+    Channel orders =
+        Channel.named("orders")
+            .mappedBy(MessageMapper.plain().type("order.placed").idFrom("x-event"))
+            .on(OrderPlaced.class)
+            .named("order.placed")
+            .handle("send-receipt", mailer::sendReceipt)
+            .build();
+    // end
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.H2)) {
+      Schema.migrate(database.dataSource());
+      Inbox inbox = Inbox.on(JdbcStore.of(database.pool(6))).channel(orders).build();
+      Headers headers = Headers.none().with("x-event", "e-1");
+      Envelope envelope = order(null, "o-1").toBuilder().type(null).headers(headers).build();
+
+      assertThat(inbox.acceptor("orders").accept(List.of(envelope)))
+          .containsExactly(new Disposition.Done());
+      inbox.drain();
+
+      assertThat(mailer.sent).containsExactly("o-1");
+      assertThat(inbox.find("orders", "e-1", "send-receipt")).isPresent();
+    }
+  }
+
+  @Test
+  void aQueueWithoutABrokerFeedsAChannel() {
+    Mailer mailer = new Mailer();
+    Channel orders =
+        Channel.named("orders")
+            .on(OrderPlaced.class)
+            .handle("send-receipt", mailer::sendReceipt)
+            .build();
+    // snippet:memory-queue
+    MemoryQueue queue = MemoryQueue.named("orders");
+    Inbox inbox = Inbox.on(MemoryStore.create()).channel(orders, queue.source()).build();
+    // end
+    RunningInbox running = inbox.start();
+    try {
+      queue.send(order("m-1", "o-1"));
+      queue.send(order(null, "o-2"));
+      Eventually.until(ofSeconds(30), () -> queue.size() == 0 && !mailer.sent.isEmpty());
+    } finally {
+      running.close();
+    }
+    assertThat(mailer.sent).containsExactly("o-1");
+    assertThat(queue.aside())
+        .singleElement()
+        .satisfies(it -> assertThat(it.reason()).startsWith("PH-ID-01"));
   }
 }

@@ -1,12 +1,15 @@
 package dev.pigeonhole.internal.dispatch;
 
+import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Acceptance.Rejected;
 import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.MessageHandler;
+import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.Published;
+import dev.pigeonhole.Unhandled;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.event.InboxListener;
 import dev.pigeonhole.internal.registry.BoundHandler;
@@ -23,7 +26,10 @@ import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.StoredMessage;
 import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -95,40 +101,94 @@ public final class DirectChannels {
       TypeSpec type = Registry.typeOf(channel, message);
       if (type != null) {
         taken = true;
-        Rejected rejected = run(channel, type, message);
-        if (rejected != null) {
-          events.tell(
-              new InboxEvent.Rejected(NAME, channel.name(), rejected.code(), rejected.reason()));
-          answers.add(new Published.Answer(NAME, channel.name(), rejected));
+        Acceptance answer = run(channel, type, message, false);
+        if (answer instanceof Rejected) {
+          answers.add(new Published.Answer(NAME, channel.name(), answer));
         }
       }
     }
     return taken;
   }
 
-  private @Nullable Rejected run(ChannelSpec channel, TypeSpec type, Message message) {
+  /**
+   * Runs the handlers of one channel for what its source brings, and answers how that went, so that
+   * the source can bring it again.
+   */
+  public List<Acceptance> accept(ChannelSpec channel, List<Message> messages) {
+    List<Acceptance> answers = new ArrayList<>(messages.size());
+    for (Message message : messages) {
+      answers.add(run(channel, Registry.typeOf(channel, message), message, true));
+    }
+    return answers;
+  }
+
+  /** Nobody gets to see it otherwise. */
+  public void tellRejected(ChannelSpec channel, Rejected rejected) {
+    events.tell(new InboxEvent.Rejected(NAME, channel.name(), rejected.code(), rejected.reason()));
+  }
+
+  private Acceptance run(
+      ChannelSpec channel, @Nullable TypeSpec type, Message message, boolean comesAgain) {
     Intake.Checked checked = intake.check(channel, message);
     NewMessage edge = checked.message();
     if (edge == null) {
-      return checked.rejected();
+      return rejected(channel, Objects.requireNonNull(checked.rejected()));
+    }
+    MessageRef ref = new MessageRef(edge.source(), edge.id());
+    if (type == null || (comesAgain && type.handlers().isEmpty())) {
+      return unhandled(channel, edge, ref);
     }
     if (edge.notBefore() != null) {
-      return new Rejected(
-          ErrorCode.OPTION_NOT_APPLICABLE,
-          "%s: The message must wait until %s, and direct channel '%s' cannot. Use an inbox."
-              .formatted(ErrorCode.OPTION_NOT_APPLICABLE.text(), edge.notBefore(), channel.name()));
+      return rejected(
+          channel,
+          new Rejected(
+              ErrorCode.OPTION_NOT_APPLICABLE,
+              "%s: The message must wait until %s, and direct channel '%s' cannot. Use an inbox."
+                  .formatted(
+                      ErrorCode.OPTION_NOT_APPLICABLE.text(), edge.notBefore(), channel.name())));
     }
     StoredMessage received = edge.stored(0, clock.instant());
+    Map<String, Failure> failures = new LinkedHashMap<>();
     for (HandlerSpec handler : type.handlers()) {
       BoundHandler bound =
           new BoundHandler(handler, type, List.of(id(handler)), channel.onPoison());
-      run(channel, bound, message, received);
+      Failure failure = run(channel, bound, message, received, comesAgain);
+      if (failure != null) {
+        failures.put(bound.key(), failure);
+      }
     }
-    return null;
+    return failures.isEmpty()
+        ? new Acceptance.Accepted(ref)
+        : new Acceptance.Unfinished(ref, failures);
   }
 
-  private void run(
-      ChannelSpec channel, BoundHandler handler, Message message, StoredMessage received) {
+  private Rejected rejected(ChannelSpec channel, Rejected rejected) {
+    tellRejected(channel, rejected);
+    return rejected;
+  }
+
+  /** Nothing can be kept here, so what would be is refused. */
+  private Acceptance unhandled(ChannelSpec channel, NewMessage edge, MessageRef ref) {
+    if (channel.unhandled() == Unhandled.IGNORE) {
+      events.tell(new InboxEvent.Unhandled(NAME, channel.name(), ref, edge.type(), false));
+      return new Acceptance.Ignored(ref);
+    }
+    return rejected(
+        channel,
+        new Rejected(
+            ErrorCode.TYPE_UNHANDLED,
+            ("%s: No handler of direct channel '%s' takes messages of type '%s', and there is no"
+                    + " inbox to keep it. Add a handler for it, or say .unhandled(IGNORE).")
+                .formatted(
+                    ErrorCode.TYPE_UNHANDLED.text(), channel.name(), Names.shown(edge.type()))));
+  }
+
+  private @Nullable Failure run(
+      ChannelSpec channel,
+      BoundHandler handler,
+      Message message,
+      StoredMessage received,
+      boolean comesAgain) {
     Work work = new Work(Delivery.fresh(new Cell(0, 0), 0, 0, null), received, null, 0, 0);
     Attempt attempt = new Attempt(work, handler, new Breaker(null), () -> false);
     try {
@@ -136,14 +196,14 @@ public final class DirectChannels {
       MessageHandler<Object> plain = Objects.requireNonNull(handler.spec().plain());
       plain.handle(attempt);
     } catch (Throwable e) {
-      failed(channel, attempt, e);
-      return;
+      return failed(channel, attempt, e, comesAgain);
     }
     if (!events.silent()) {
       events.tell(
           new InboxEvent.Completed(
               NAME, handler.key(), attempt.message(), 1, attempt.took(), attempt.took()));
     }
+    return null;
   }
 
   private @Nullable Object copy(Message message, StoredMessage received, TypeSpec type) {
@@ -154,13 +214,17 @@ public final class DirectChannels {
   }
 
   /** Harms nobody else, except where the JVM itself is in trouble or the caller is to stop. */
-  private void failed(ChannelSpec channel, Attempt attempt, Throwable thrown) {
+  private Failure failed(
+      ChannelSpec channel, Attempt attempt, Throwable thrown, boolean comesAgain) {
     Failure failure = Failures.of(thrown, clock.instant());
     LOG.warn(
-        "Handler '{}' of direct channel '{}' failed on {} and will not see it again",
+        "Handler '{}' of direct channel '{}' failed on {} and {}",
         attempt.handler(),
         channel.name(),
         Names.shown(attempt.message().toString()),
+        comesAgain && !failure.isFinal()
+            ? "its source is to bring it again"
+            : "will not see it again",
         thrown);
     events.tell(
         new InboxEvent.DirectFailed(
@@ -171,6 +235,7 @@ public final class DirectChannels {
         && !(error instanceof StackOverflowError)) {
       throw error;
     }
+    return failure;
   }
 
   private static HandlerId id(HandlerSpec handler) {

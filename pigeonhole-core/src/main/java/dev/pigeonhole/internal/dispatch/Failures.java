@@ -27,7 +27,8 @@ public final class Failures {
       Pattern.compile(
           "(java|javax|jdk|sun|com\\.sun)\\..*"
               + "|dev\\.pigeonhole\\.([A-Z]|"
-              + "(admin|codec|event|internal|jackson|jdbc|store|transport)\\.).*");
+              + "(admin|cloudevents|codec|event|http|internal|jackson|jdbc|lease|redis|store|transport"
+              + "|webhook)\\.).*");
 
   private Failures() {}
 
@@ -64,7 +65,7 @@ public final class Failures {
   }
 
   /** Code, type and text on one line of a log. */
-  static String line(Failure failure) {
+  public static String line(Failure failure) {
     String code = failure.code().text();
     String named = failure.type().equals(code) ? code : code + " " + failure.type();
     String told = failure.message();

@@ -39,6 +39,7 @@ import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.StoreSettings;
 import dev.pigeonhole.store.StoredMessage;
 import dev.pigeonhole.store.WakeUps;
+import dev.pigeonhole.transport.Acceptor;
 import java.lang.management.ManagementFactory;
 import java.sql.Connection;
 import java.time.Instant;
@@ -230,6 +231,14 @@ public final class DefaultInbox implements Inbox {
   public List<Acceptance> accept(Connection connection, String channel, List<Message> messages) {
     return answer(
         channel, messages, batch -> store.acceptor().accept(connection, batch), connection, null);
+  }
+
+  @Override
+  public Acceptor acceptor(String channel) {
+    return new Router(
+        channel(channel),
+        messages -> accept(channel, messages),
+        unreadable -> rejected(channel, unreadable));
   }
 
   private interface Accepting {
@@ -495,8 +504,7 @@ public final class DefaultInbox implements Inbox {
               executor,
               timer,
               error -> self[0].die(error));
-      Sources sources =
-          new Sources(settings.feeds(), channel -> messages -> accept(channel, messages));
+      Sources sources = new Sources(settings.feeds(), this::acceptor);
       Backlog backlog =
           new Backlog(
               store.deliveries(), events, sources, registry.handlers(), fresh::resting, settings);

@@ -1,13 +1,13 @@
 package dev.pigeonhole.internal.lifecycle;
 
-import dev.pigeonhole.Inbox;
 import dev.pigeonhole.RunningInbox;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Several inboxes at work as one. */
+/** Several inboxes, and the sources of direct channels, at work as one. */
 public final class RunningInboxes implements RunningInbox {
   private final List<RunningInbox> parts;
   private final CountDownLatch closed = new CountDownLatch(1);
@@ -17,11 +17,11 @@ public final class RunningInboxes implements RunningInbox {
   }
 
   /** Starts all of them in order, or none. */
-  public static RunningInbox start(List<? extends Inbox> inboxes) {
+  public static RunningInbox start(List<Supplier<RunningInbox>> starts) {
     List<RunningInbox> parts = new ArrayList<>();
     try {
-      for (Inbox inbox : inboxes) {
-        parts.add(inbox.start());
+      for (Supplier<RunningInbox> start : starts) {
+        parts.add(start.get());
       }
     } catch (RuntimeException | Error e) {
       closeAll(parts, e);

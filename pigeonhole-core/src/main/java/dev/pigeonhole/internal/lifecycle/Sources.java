@@ -10,7 +10,10 @@ import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The sources of an inbox, moved together. One that fails does not keep the others. */
+/**
+ * The sources of an inbox, or of direct channels, moved together. One that fails does not keep the
+ * others.
+ */
 final class Sources {
   private static final Logger LOG = LoggerFactory.getLogger(Sources.class);
 

@@ -4,6 +4,7 @@ import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.OnMissingId;
 import dev.pigeonhole.OnPoison;
 import dev.pigeonhole.Unhandled;
+import dev.pigeonhole.transport.MessageMapper;
 import java.util.List;
 
 /**
@@ -11,6 +12,7 @@ import java.util.List;
  *
  * @param direct whether handlers run at once, without an inbox
  * @param withoutInbox whether the application's inbox requirement passes it by
+ * @param mapper how what its sources receive becomes messages
  */
 public record ChannelSpec(
     String name,
@@ -20,4 +22,5 @@ public record ChannelSpec(
     Unhandled unhandled,
     OnMissingId onMissingId,
     OnPoison onPoison,
+    MessageMapper mapper,
     List<TypeSpec> types) {}
