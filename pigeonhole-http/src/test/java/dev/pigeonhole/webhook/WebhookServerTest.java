@@ -1,0 +1,461 @@
+package dev.pigeonhole.webhook;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.time.Duration.ofDays;
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.testkit.MemoryStore;
+import dev.pigeonhole.testkit.TestClock;
+import dev.pigeonhole.transport.Acceptor;
+import dev.pigeonhole.transport.Disposition;
+import dev.pigeonhole.transport.Envelope;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublisher;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Webhooks over real connections. */
+@Timeout(60)
+class WebhookServerTest {
+  private static final String PATH = "/hooks/stripe";
+  private static final int LIMIT = 1_000;
+
+  private final TestClock clock = new TestClock();
+  private final HttpClient client = HttpClient.newHttpClient();
+  private final List<Envelope> accepted = new CopyOnWriteArrayList<>();
+  private final Acceptor accepting =
+      envelopes -> {
+        accepted.addAll(envelopes);
+        return List.of(new Disposition.Done());
+      };
+  private final Webhook webhook =
+      Webhook.at(PATH)
+          .verifiedBy(Signature.stripe(Proofs.SECRET))
+          .source("stripe")
+          .maxBody(LIMIT)
+          .clock(clock);
+  private WebhookServer server = WebhookServer.onPort(0).serving(webhook);
+
+  @AfterEach
+  void stop() {
+    server.stop(ofSeconds(10));
+  }
+
+  private HttpRequest request(String path, String body) {
+    return request(path, body, BodyPublishers.ofString(body));
+  }
+
+  private HttpRequest request(String path, String signed, BodyPublisher body) {
+    return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + server.port() + path))
+        .header("Content-Type", "application/json")
+        .header("Stripe-Signature", Proofs.stripe(Proofs.SECRET, clock.now(), signed))
+        .POST(body)
+        .build();
+  }
+
+  private HttpResponse<String> send(HttpRequest request) throws IOException, InterruptedException {
+    return client.send(request, BodyHandlers.ofString());
+  }
+
+  private CompletableFuture<HttpResponse<String>> sendLater(String body) {
+    return client.sendAsync(request(PATH, body), BodyHandlers.ofString());
+  }
+
+  private String post(String framing) {
+    return head("POST", PATH, framing);
+  }
+
+  private String head(String method, String target, String framing) {
+    return method
+        + " "
+        + target
+        + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nStripe-Signature: "
+        + Proofs.stripe(Proofs.SECRET, clock.now(), Proofs.EVENT)
+        + "\r\n"
+        + framing
+        + "\r\n";
+  }
+
+  private String whole(String method, String target) {
+    return head(method, target, "Content-Length: " + Proofs.EVENT.length() + "\r\n") + Proofs.EVENT;
+  }
+
+  private static String padded(int length) {
+    return Proofs.EVENT + " ".repeat(length - Proofs.EVENT.length());
+  }
+
+  private static String event(String id) {
+    return Proofs.EVENT.replace("evt_1", id);
+  }
+
+  @Test
+  void aRequestReachesAHandlerAndItsRepeatDoesNot() throws Exception {
+    List<String> handled = new CopyOnWriteArrayList<>();
+    Channel payments =
+        Channel.named("payments")
+            .on(byte[].class)
+            .named("charge.succeeded")
+            .handle("book", body -> handled.add(new String(body, UTF_8)))
+            .build();
+    Inbox inbox = Inbox.on(MemoryStore.create()).channel(payments, server).build();
+    RunningInbox running = inbox.start();
+    try {
+      assertThat(send(request(PATH, Proofs.EVENT)).statusCode()).isEqualTo(202);
+      assertThat(send(request(PATH, Proofs.EVENT)).statusCode()).isEqualTo(202);
+      assertThat(inbox.find("stripe", "evt_1", "book")).isPresent();
+    } finally {
+      running.close();
+    }
+    inbox.drain();
+    assertThat(handled).containsExactly(Proofs.EVENT);
+  }
+
+  @Test
+  void e19_nobodyIsAnsweredBeforeTheMessageIsAccepted() throws Exception {
+    List<String> order = new CopyOnWriteArrayList<>();
+    CountDownLatch entered = new CountDownLatch(1);
+    CountDownLatch commit = new CountDownLatch(1);
+    server.start(
+        envelopes -> {
+          entered.countDown();
+          await(commit);
+          order.add("committed");
+          return List.of(new Disposition.Done());
+        });
+    CompletableFuture<HttpResponse<String>> response = sendLater(Proofs.EVENT);
+    CompletableFuture<Void> told = response.thenAccept(it -> order.add("answered"));
+    await(entered);
+    assertThat(response).isNotDone();
+    commit.countDown();
+    told.join();
+    assertThat(order).containsExactly("committed", "answered");
+    assertThat(response.join().statusCode()).isEqualTo(202);
+  }
+
+  @Test
+  void d131_aBodyAtTheLimitIsReadAndOneByteMoreIsNot() throws Exception {
+    server.start(accepting);
+    assertThat(send(request(PATH, padded(LIMIT))).statusCode()).isEqualTo(202);
+    assertThat(send(request(PATH, padded(LIMIT + 1))).statusCode()).isEqualTo(413);
+    assertThat(accepted).hasSize(1);
+  }
+
+  @Test
+  void d131_aBodyThatDoesNotTellItsLengthHasTheSameLimit() throws Exception {
+    server.start(accepting);
+    for (int length : List.of(LIMIT, LIMIT + 1, 50 * LIMIT)) {
+      String body = padded(length);
+      BodyPublisher chunked =
+          BodyPublishers.ofInputStream(() -> new ByteArrayInputStream(body.getBytes(UTF_8)));
+      assertThat(send(request(PATH, body, chunked)).statusCode())
+          .isEqualTo(length == LIMIT ? 202 : 413);
+    }
+    assertThat(accepted).hasSize(1);
+  }
+
+  @Test
+  void d131_aLengthOfTenGigabytesIsRefusedBeforeAnythingIsRead() throws Exception {
+    server.start(accepting);
+    assertThat(Wire.status(server.port(), post("Content-Length: 10000000000\r\n"))).isEqualTo(413);
+  }
+
+  @Test
+  void d131_e18_whoSendsTooSlowlyIsToldAndCutOff() throws Exception {
+    server = server.readWithin(ofSeconds(2)).threads(1);
+    server.start(accepting);
+    try (Wire wire = new Wire(server.port())) {
+      String answer = wire.say(post("Content-Length: 100\r\n") + "{").rest();
+      assertThat(answer).startsWith("HTTP/1.1 408 ").contains("PH-WEB-08");
+    }
+    assertThat(accepted).isEmpty();
+    // Its thread is free for others, and not interrupted.
+    assertThat(send(request(PATH, Proofs.EVENT)).statusCode()).isEqualTo(202);
+  }
+
+  @Test
+  void d131_whoNeverEndsTheHeadIsCutOff() throws Exception {
+    server = server.readWithin(ofSeconds(2)).threads(1);
+    server.start(accepting);
+    try (Wire wire = new Wire(server.port())) {
+      assertThat(wire.say("POST /hooks/stripe HTTP/1.1\r\nHost:").rest()).isEmpty();
+    }
+    assertThat(send(request(PATH, Proofs.EVENT)).statusCode()).isEqualTo(202);
+  }
+
+  @Test
+  void whoHangsUpInTheMidstOfABodyHurtsNobody() throws Exception {
+    server = server.threads(1);
+    server.start(accepting);
+    try (Wire wire = new Wire(server.port())) {
+      wire.say(post("Content-Length: 100\r\n") + "{");
+    }
+    assertThat(send(request(PATH, Proofs.EVENT)).statusCode()).isEqualTo(202);
+    assertThat(accepted).hasSize(1);
+  }
+
+  @Test
+  void d133_otherMethodsAreRefused() throws Exception {
+    server.start(accepting);
+    for (String method : List.of("GET", "PUT", "DELETE", "HEAD", "BREW")) {
+      try (Wire wire = new Wire(server.port())) {
+        assertThat(wire.say(whole(method, PATH)).head())
+            .startsWith("HTTP/1.1 405 ")
+            .containsIgnoringCase("\r\nAllow: POST\r\n");
+      }
+    }
+    assertThat(accepted).isEmpty();
+  }
+
+  @Test
+  void d134_anAddressThatIsNotThePathLetterByLetterIsNotFound() throws Exception {
+    server.start(accepting);
+    for (String target :
+        List.of(
+            "/",
+            "/hooks",
+            "/hooks/",
+            "/hooks/stripe/",
+            "/hooks/stripe/more",
+            "/hooks//stripe",
+            "//hooks/stripe",
+            "//localhost/hooks/stripe",
+            "/hooks/../hooks/stripe",
+            "/hooks/./stripe",
+            "/hooks/%2e%2e/hooks/stripe",
+            "/hooks/%2e/stripe",
+            "/hooks/strip%65",
+            "/hooks%2fstripe",
+            "/HOOKS/stripe",
+            "/hooks/stripe;a=b",
+            "http://localhost/hooks/stripe")) {
+      assertThat(Wire.status(server.port(), whole("POST", target))).as(target).isEqualTo(404);
+    }
+    assertThat(Wire.status(server.port(), whole("POST", "/" + "a".repeat(3_000)))).isEqualTo(414);
+    assertThat(accepted).isEmpty();
+    assertThat(Wire.status(server.port(), whole("POST", PATH + "?a=b"))).isEqualTo(202);
+  }
+
+  @Test
+  void d135_aLengthThatIsToldTwiceIsRefusedAndNothingBehindItIsRead() throws Exception {
+    server = server.readWithin(ofSeconds(2));
+    server.start(accepting);
+    String length = "Content-Length: " + Proofs.EVENT.length() + "\r\n";
+    for (String framing :
+        List.of(
+            length + length,
+            length + "Content-Length: 5\r\n",
+            "Content-Length: 5\r\n" + length,
+            length + "Transfer-Encoding: chunked\r\n",
+            "Transfer-Encoding: chunked\r\n" + length,
+            "Content-Length: +59\r\n",
+            "Content-Length: 59, 59\r\n",
+            "Content-Length: -1\r\n",
+            "Content-Length: 0x3b\r\n")) {
+      try (Wire wire = new Wire(server.port())) {
+        String answers = wire.say(post(framing) + Proofs.EVENT + whole("POST", PATH)).rest();
+        assertThat(answers).as(framing).startsWith("HTTP/1.1 400 ").doesNotContain("HTTP/1.1 202");
+      }
+    }
+    // Nor is it waited for.
+    try (Wire wire = new Wire(server.port())) {
+      String head = "HEAD /x HTTP/1.1\r\nHost: h\r\nContent-Length: +5\r\n\r\n";
+      assertThat(wire.say(head).rest()).doesNotContain("HTTP/1.1 202");
+    }
+    // The server of the JDK says so itself, and hangs up.
+    for (String transfer :
+        List.of(
+            "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+            "Transfer-Encoding: xchunked\r\n",
+            "Transfer-Encoding: identity, chunked\r\n")) {
+      try (Wire wire = new Wire(server.port())) {
+        String answers = wire.say(post(transfer) + whole("POST", PATH)).rest();
+        assertThat(answers)
+            .as(transfer)
+            .matches("(?s)HTTP/1.1 (400|501) .*")
+            .doesNotContain("HTTP/1.1 202");
+      }
+    }
+    assertThat(accepted).isEmpty();
+  }
+
+  @Test
+  void severalWebhooksShareAServer() throws Exception {
+    server =
+        server.serving(
+            Webhook.at("/hooks/github").verifiedBy(Signature.github(Proofs.SECRET)).source("gh"));
+    server.start(accepting);
+    assertThat(send(request(PATH, Proofs.EVENT)).statusCode()).isEqualTo(202);
+    HttpRequest push =
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + server.port() + "/hooks/github"))
+            .header("Content-Type", "application/json")
+            .header("X-Hub-Signature-256", "sha256=" + Proofs.hex(Proofs.SECRET, "{}"))
+            .header("X-GitHub-Delivery", "d-1")
+            .header("X-GitHub-Event", "push")
+            .POST(BodyPublishers.ofString("{}"))
+            .build();
+    assertThat(send(push).statusCode()).isEqualTo(202);
+    assertThat(send(request("/hooks/github", Proofs.EVENT)).statusCode()).isEqualTo(401);
+    assertThat(accepted)
+        .extracting(
+            it -> it.source().orElse("") + " " + it.id().orElse("") + " " + it.destination())
+        .containsExactly("stripe evt_1 /hooks/stripe", "gh d-1 /hooks/github");
+    assertThat(server.unverified("/hooks/github")).isEqualTo(1);
+    assertThat(server.unverified(PATH)).isZero();
+    assertThat(server.name()).isEqualTo("http:/hooks/stripe,/hooks/github");
+  }
+
+  @Test
+  void theLongestTimeOfRepeatsIsToldToTheInbox() {
+    assertThat(server.repeatHorizon()).isEmpty();
+    assertThat(
+            server
+                .serving(Webhook.at("/a").repeatedFor(ofDays(3)))
+                .serving(Webhook.at("/b").repeatedFor(ofDays(1)))
+                .repeatHorizon())
+        .contains(ofDays(3));
+    assertThatThrownBy(() -> webhook.repeatedFor(ofDays(366))).hasMessageStartingWith("PH-CFG-05");
+  }
+
+  @Test
+  void whilePausedSendersAreAskedToComeAgain() throws Exception {
+    server.start(accepting);
+    server.pause("too much waits");
+    HttpResponse<String> answer = send(request(PATH, Proofs.EVENT));
+    assertThat(answer.statusCode()).isEqualTo(503);
+    assertThat(answer.headers().firstValue("Retry-After")).contains("30");
+    assertThat(accepted).isEmpty();
+    server.resume();
+    assertThat(send(request(PATH, Proofs.EVENT)).statusCode()).isEqualTo(202);
+  }
+
+  @Test
+  void aRequestThatIsUnderWayEndsAlthoughTheServerIsPaused() throws Exception {
+    CountDownLatch entered = new CountDownLatch(1);
+    CountDownLatch commit = new CountDownLatch(1);
+    server.start(blockingFor("slow", entered, commit));
+    CompletableFuture<HttpResponse<String>> slow = sendLater(event("slow"));
+    await(entered);
+    server.pause("too much waits");
+    assertThat(send(request(PATH, event("next"))).statusCode()).isEqualTo(503);
+    commit.countDown();
+    assertThat(slow.join().statusCode()).isEqualTo(202);
+  }
+
+  @Test
+  void stoppingWaitsForWhatIsUnderWayAndTakesNothingNew() throws Exception {
+    CountDownLatch entered = new CountDownLatch(1);
+    CountDownLatch commit = new CountDownLatch(1);
+    server.start(blockingFor("slow", entered, commit));
+    int port = server.port();
+    CompletableFuture<HttpResponse<String>> slow = sendLater(event("slow"));
+    HttpRequest other = request(PATH, event("other"));
+    await(entered);
+    CompletableFuture<Void> stopped = CompletableFuture.runAsync(() -> server.stop(ofSeconds(30)));
+    int status = 202;
+    while (status == 202) { // until the stop has begun
+      status = send(other).statusCode();
+    }
+    assertThat(status).isEqualTo(503);
+    assertThat(stopped).isNotDone();
+    commit.countDown();
+    assertThat(slow.join().statusCode()).isEqualTo(202);
+    stopped.join();
+    assertThatThrownBy(() -> new Wire(port)).isInstanceOf(ConnectException.class);
+  }
+
+  @Test
+  void stoppingDoesNotWaitLongerThanItsPatience() throws Exception {
+    CountDownLatch entered = new CountDownLatch(1);
+    CountDownLatch commit = new CountDownLatch(1);
+    server.start(blockingFor("slow", entered, commit));
+    CompletableFuture<HttpResponse<String>> slow = sendLater(event("slow"));
+    await(entered);
+    server.stop(ofMillis(50));
+    assertThat(slow.handle((answer, failed) -> failed != null).join()).isTrue();
+    commit.countDown();
+  }
+
+  @Test
+  void itCanBeStartedAgain() throws Exception {
+    server.start(accepting);
+    server.pause("and never resumed");
+    server.stop(ofSeconds(1));
+    server.stop(ofSeconds(1));
+    assertThatThrownBy(server::port).isInstanceOf(IllegalStateException.class);
+    server.start(accepting);
+    assertThat(send(request(PATH, Proofs.EVENT)).statusCode()).isEqualTo(202);
+  }
+
+  @Test
+  void onlyThisMachineReachesItUnlessToldOtherwise() throws Exception {
+    server.start(accepting);
+    InetAddress elsewhere = InetAddress.getByName("127.0.0.2");
+    assertThatThrownBy(() -> new Socket(elsewhere, server.port()).close())
+        .isInstanceOf(ConnectException.class);
+  }
+
+  @Test
+  void aPortThatIsTakenIsNamed() {
+    server.start(accepting);
+    WebhookServer second =
+        WebhookServer.on(new InetSocketAddress(InetAddress.getLoopbackAddress(), server.port()))
+            .serving(webhook);
+    assertThatThrownBy(() -> second.start(accepting))
+        .hasMessageStartingWith("PH-WEB-01")
+        .hasMessageContaining(":" + server.port());
+  }
+
+  @Test
+  void whatMakesNoSenseIsRefused() {
+    assertThatThrownBy(() -> WebhookServer.onPort(0).start(accepting))
+        .hasMessageStartingWith("PH-WEB-01");
+    assertThatThrownBy(() -> WebhookServer.onPort(0).serving(Webhook.at("/a")).start(accepting))
+        .hasMessageStartingWith("PH-WEB-01");
+    assertThatThrownBy(() -> server.serving(Webhook.at(PATH))).hasMessageStartingWith("PH-WEB-01");
+    assertThatThrownBy(() -> server.threads(0)).hasMessageStartingWith("PH-CFG-05");
+    assertThatThrownBy(() -> server.readWithin(ofMillis(0))).hasMessageStartingWith("PH-CFG-05");
+  }
+
+  private Acceptor blockingFor(String id, CountDownLatch entered, CountDownLatch commit) {
+    return envelopes -> {
+      if (envelopes.get(0).id().orElse("").equals(id)) {
+        entered.countDown();
+        await(commit);
+      }
+      return accepting.accept(envelopes);
+    };
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      if (!latch.await(30, TimeUnit.SECONDS)) {
+        throw new AssertionError("nobody came");
+      }
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+}
