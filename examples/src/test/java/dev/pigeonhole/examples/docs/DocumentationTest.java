@@ -10,11 +10,17 @@ import dev.pigeonhole.InboxBuilder;
 import dev.pigeonhole.PigeonholeBuilder;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.TypeBuilder;
+import dev.pigeonhole.cloudevents.CloudEventMapper;
 import dev.pigeonhole.http.IdempotentEndpoint;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.lease.LeaseGuard;
 import dev.pigeonhole.redis.RedisGuardStore;
+import dev.pigeonhole.transport.PlainMapper;
+import dev.pigeonhole.webhook.HmacSignature;
+import dev.pigeonhole.webhook.OutgoingHttp;
+import dev.pigeonhole.webhook.Webhook;
+import dev.pigeonhole.webhook.WebhookServer;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.nio.file.Files;
@@ -130,7 +136,13 @@ class DocumentationTest {
             JdbcStore.class,
             Schema.class,
             LeaseGuard.class,
-            RedisGuardStore.class)) {
+            RedisGuardStore.class,
+            Webhook.class,
+            HmacSignature.class,
+            WebhookServer.class,
+            OutgoingHttp.class,
+            PlainMapper.class,
+            CloudEventMapper.class)) {
       for (Method method : type.getDeclaredMethods()) {
         if (isOption(type, method) && !text.contains("`" + method.getName() + "(")) {
           missing.add(type.getSimpleName() + "." + method.getName());
