@@ -96,6 +96,11 @@ public final class FaultProxy implements AutoCloseable {
     return port;
   }
 
+  /** Where connections go to. */
+  int targetPort() {
+    return target.getPort();
+  }
+
   /** How often a fault has struck a connection. */
   public int hits() {
     return hits.get();

@@ -1,14 +1,10 @@
 package dev.pigeonhole.support;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.List;
 import java.util.UUID;
 import javax.sql.DataSource;
 
@@ -40,23 +36,6 @@ abstract class LocalDatabaseServer extends LocalServer implements DatabaseServer
       return connection.isValid(1);
     } catch (SQLException e) {
       return false;
-    }
-  }
-
-  /** Runs a program that prepares the data directory. */
-  static void runToEnd(List<String> command) {
-    try {
-      Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-      process.getOutputStream().close();
-      String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-      if (process.waitFor() != 0) {
-        throw new IllegalStateException(String.join(" ", command) + " failed:\n" + output);
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException("Cannot run " + command.get(0), e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException("Interrupted while running " + command.get(0), e);
     }
   }
 

@@ -1,5 +1,8 @@
 package dev.pigeonhole.support;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -38,6 +41,11 @@ abstract class LocalServer implements AutoCloseable {
   /** Whether the server has started: it does what it is asked for. */
   abstract boolean answers();
 
+  /** Whether its children answer as well, so that a pause has to reach them too. */
+  boolean answersThroughChildren() {
+    return false;
+  }
+
   final void initialiseAndLaunch() {
     AtExit.add(cleanup);
     try {
@@ -70,6 +78,23 @@ abstract class LocalServer implements AutoCloseable {
     Eventually.until(title() + " to start", START_LIMIT, () -> !started.isAlive() || answers());
     if (!started.isAlive()) {
       throw new IllegalStateException(title() + " ended at once:\n" + started.logTail());
+    }
+  }
+
+  /** Runs a program that prepares the home directory. */
+  static void runToEnd(List<String> command) {
+    try {
+      Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+      process.getOutputStream().close();
+      String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      if (process.waitFor() != 0) {
+        throw new IllegalStateException(String.join(" ", command) + " failed:\n" + output);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException("Cannot run " + command.get(0), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("Interrupted while running " + command.get(0), e);
     }
   }
 
@@ -106,7 +131,11 @@ abstract class LocalServer implements AutoCloseable {
 
   /** Freezes the server: connections stay open, and nobody answers. */
   public final synchronized void pause() {
-    latest().pause();
+    if (answersThroughChildren()) {
+      latest().pauseTree();
+    } else {
+      latest().pause();
+    }
   }
 
   public final synchronized void resume() {

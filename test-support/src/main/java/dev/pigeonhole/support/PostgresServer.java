@@ -86,6 +86,12 @@ public final class PostgresServer extends LocalDatabaseServer {
     return unprivileged.command(command.toArray(String[]::new));
   }
 
+  /** Each connection is served by a process of its own. */
+  @Override
+  boolean answersThroughChildren() {
+    return true;
+  }
+
   private void checkVersion() {
     String wanted = System.getProperty("pigeonhole.postgres", "");
     String found = version();

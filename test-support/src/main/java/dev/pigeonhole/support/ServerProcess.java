@@ -13,10 +13,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A database server that cannot outlive this JVM. It is the child of a small shell script, the
- * watchdog, which reads from a pipe that only this JVM holds open. When the JVM ends in whatever
- * way, {@code kill -9} included, the pipe reports its end, and the watchdog stops the server and
- * deletes its directory.
+ * A server that cannot outlive this JVM. It is the child of a small shell script, the watchdog,
+ * which reads from a pipe that only this JVM holds open. When the JVM ends in whatever way, {@code
+ * kill -9} included, the pipe reports its end, and the watchdog stops the server and deletes its
+ * directory.
  *
  * <p>The watchdog has its own session, so that Ctrl-C in a terminal reaches the JVM alone.
  */
@@ -96,8 +96,16 @@ final class ServerProcess {
     signal.send(pid);
   }
 
-  /** The server stops first, so that it starts no further children while we count them. */
+  /**
+   * Stops the server alone. Its children go on: if this JVM is killed now, the watchdog kills the
+   * server, and whoever waits for a word of it has to be awake to notice.
+   */
   void pause() {
+    Signal.STOP.send(pid);
+  }
+
+  /** The server stops first, so that it starts no further children while we count them. */
+  void pauseTree() {
     Signal.STOP.send(pid);
     Signal.STOP.send(descendants());
   }

@@ -1,0 +1,259 @@
+package dev.pigeonhole.support;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.Uuid;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A real Kafka of one node, broker and controller at once, in a JVM of its own, that can be
+ * crashed, paused and brought back with its log. The module {@code kafka-broker} tells Maven which
+ * jars that JVM needs; none of them is on the class path of a test.
+ */
+public final class KafkaServer extends LocalServer {
+
+  private static final Duration LIMIT = Duration.ofSeconds(30);
+  private static final int CONNECT_TIMEOUT_MILLIS = 5_000;
+
+  private static @Nullable KafkaServer shared;
+
+  private final String libraries;
+  private final @Nullable FaultProxy proxy;
+
+  private KafkaServer(String libraries, @Nullable FaultProxy proxy) {
+    // What it has promised is in files, and they outlive the process.
+    super("kafka", Signal.KILL);
+    this.libraries = libraries;
+    this.proxy = proxy;
+  }
+
+  /** The one server of this JVM, started at the first call; closing it has no effect. */
+  public static synchronized KafkaServer shared() {
+    if (shared == null) {
+      shared = start();
+      shared.keep();
+    }
+    return shared;
+  }
+
+  /** A server for tests that crash or pause it. */
+  public static KafkaServer start() {
+    return launched(new KafkaServer(libraries(), null));
+  }
+
+  /**
+   * A server with a second door behind a proxy. Kafka tells its clients where to connect to, so it
+   * has to know the proxy, and the proxy is there first: {@code FaultProxy.to("127.0.0.1",
+   * Ports.free())}. Who begins at the port of the proxy stays behind it; {@link #bootstrap()} leads
+   * past it.
+   */
+  public static KafkaServer start(FaultProxy proxy) {
+    return launched(new KafkaServer(libraries(), proxy));
+  }
+
+  private static KafkaServer launched(KafkaServer server) {
+    server.initialiseAndLaunch();
+    return server;
+  }
+
+  /** Maven writes the list when it builds the module {@code kafka-broker}. */
+  private static String libraries() {
+    Path servers = Scratch.cache();
+    try {
+      return Files.readString(servers.resolve("kafka.classpath")).strip();
+    } catch (IOException e) {
+      throw new UncheckedIOException(
+          "Nobody has said which jars Kafka needs; let Maven do so:"
+              + " mvn -pl kafka-broker generate-resources -Dpigeonhole.servers="
+              + servers.toAbsolutePath(),
+          e);
+    }
+  }
+
+  /** The address that a client begins with. */
+  public String bootstrap() {
+    return "127.0.0.1:" + port();
+  }
+
+  /** Creates a topic, and returns when each of its partitions can be written to. */
+  public void createTopic(String name, int partitions) {
+    try (Admin admin = admin()) {
+      answer(admin.createTopics(List.of(new NewTopic(name, partitions, (short) 1))).all());
+      Eventually.until(
+          "the partitions of " + name,
+          LIMIT,
+          () -> {
+            TopicDescription topic =
+                admin.describeTopics(List.of(name)).allTopicNames().get().get(name);
+            return topic != null
+                && topic.partitions().size() == partitions
+                && topic.partitions().stream().allMatch(it -> it.leader() != null);
+          });
+    }
+  }
+
+  /** Stops it as an administrator would. */
+  public void stop() {
+    stop(Signal.TERM);
+  }
+
+  private Admin admin() {
+    return Admin.create(
+        Map.of(
+            AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG,
+            bootstrap(),
+            AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG,
+            CONNECT_TIMEOUT_MILLIS));
+  }
+
+  private static <T> T answer(KafkaFuture<T> future) {
+    try {
+      return future.get(LIMIT.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (ExecutionException | TimeoutException e) {
+      throw new IllegalStateException("Kafka refuses: " + e.getMessage(), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("Interrupted while waiting for Kafka", e);
+    }
+  }
+
+  @Override
+  String title() {
+    return "Kafka";
+  }
+
+  /** Gives the directory the identity without which a server refuses to use it. */
+  @Override
+  void initialise() {
+    configure(Ports.free());
+    runToEnd(
+        java(
+            "kafka.tools.StorageTool",
+            "format",
+            "--cluster-id",
+            Uuid.randomUuid().toString(),
+            "--config",
+            configuration().toString()));
+  }
+
+  @Override
+  List<String> command() {
+    configure(port());
+    return java("kafka.Kafka", configuration().toString());
+  }
+
+  private List<String> java(String main, String... arguments) {
+    List<String> command = new ArrayList<>();
+    command.add("env");
+    command.add("CLASSPATH=" + libraries);
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add("-Xmx256m");
+    command.add("-XX:+UseSerialGC");
+    command.add("-XX:TieredStopAtLevel=1");
+    command.add("-XX:+ExitOnOutOfMemoryError");
+    command.add("-Djava.io.tmpdir=" + home());
+    command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn");
+    command.add(main);
+    command.addAll(List.of(arguments));
+    return command;
+  }
+
+  private Path configuration() {
+    return home().resolve("server.properties");
+  }
+
+  private void configure(int port) {
+    int controller = Ports.free();
+    String listeners = "DIRECT://127.0.0.1:" + port;
+    String advertised = listeners;
+    if (proxy != null) {
+      listeners += ",PROXIED://127.0.0.1:" + proxy.targetPort();
+      advertised += ",PROXIED://127.0.0.1:" + proxy.port();
+    }
+    String settings =
+        """
+        process.roles=broker,controller
+        node.id=1
+        controller.quorum.voters=1@127.0.0.1:%1$d
+        controller.listener.names=CONTROLLER
+        inter.broker.listener.name=DIRECT
+        listeners=%2$s,CONTROLLER://127.0.0.1:%1$d
+        advertised.listeners=%3$s
+        listener.security.protocol.map=DIRECT:PLAINTEXT,PROXIED:PLAINTEXT,CONTROLLER:PLAINTEXT
+        log.dirs=%4$s
+
+        # Everybody may do everything, until a test takes a right away.
+        authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+        allow.everyone.if.no.acl.found=true
+
+        # Topics are created by those who say how many partitions they want.
+        auto.create.topics.enable=false
+
+        # There is one node, and it keeps its own topics small.
+        offsets.topic.replication.factor=1
+        offsets.topic.num.partitions=1
+        transaction.state.log.replication.factor=1
+        transaction.state.log.min.isr=1
+        transaction.state.log.num.partitions=1
+        share.coordinator.state.topic.replication.factor=1
+        share.coordinator.state.topic.min.isr=1
+        share.coordinator.state.topic.num.partitions=1
+
+        # A group begins with its first member, and tests may lose patience with one early.
+        group.initial.rebalance.delay.ms=0
+        group.min.session.timeout.ms=500
+
+        # After a crash it may come back only when its former life is given up.
+        broker.session.timeout.ms=3000
+        broker.heartbeat.interval.ms=500
+
+        # A small machine, and many partitions.
+        num.network.threads=2
+        num.io.threads=2
+        log.cleaner.dedupe.buffer.size=2097152
+        log.index.size.max.bytes=1048576
+        """
+            .formatted(controller, listeners, advertised, home().resolve("data"));
+    try {
+      Files.writeString(configuration(), settings);
+    } catch (IOException e) {
+      throw new UncheckedIOException("Cannot write " + configuration(), e);
+    }
+  }
+
+  /** It opens the port for clients last; a question shows that it is ours. */
+  @Override
+  boolean answers() {
+    if (!isOpen()) {
+      return false;
+    }
+    try (Admin admin = admin()) {
+      return !answer(admin.describeCluster().nodes()).isEmpty();
+    }
+  }
+
+  /** Asked before a client is made, for that would complain in the log of each try. */
+  private boolean isOpen() {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port())) {
+      return socket.isConnected();
+    } catch (IOException e) {
+      return false;
+    }
+  }
+}
