@@ -5,6 +5,7 @@ import dev.pigeonhole.event.InboxListener;
 import dev.pigeonhole.internal.guard.DefaultGuard;
 import dev.pigeonhole.internal.guard.GuardSettings;
 import dev.pigeonhole.store.InboxStore;
+import dev.pigeonhole.transport.Publisher;
 import java.time.Duration;
 import java.util.List;
 
@@ -115,6 +116,15 @@ public final class GuardBuilder {
    */
   public GuardBuilder missingKey(OnMissingKey policy) {
     draft.missingKey = policy;
+    return this;
+  }
+
+  /**
+   * Where bodies publish: an outbox in the same database, so that what they publish commits with
+   * their receipts. Default none.
+   */
+  public GuardBuilder outbox(Publisher outbox) {
+    draft.outbox = outbox;
     return this;
   }
 

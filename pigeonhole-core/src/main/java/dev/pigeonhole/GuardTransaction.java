@@ -1,5 +1,6 @@
 package dev.pigeonhole;
 
+import dev.pigeonhole.internal.registry.Outboxes;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.Optional;
@@ -19,4 +20,16 @@ public interface GuardTransaction {
 
   /** Time until the transaction is rolled back; empty in the transaction of a caller. */
   Optional<Duration> timeLeft();
+
+  /**
+   * Stages a message in this transaction, so that it goes out if, and only if, the receipt commits.
+   * If it throws, the run is undone, even if the body catches that.
+   *
+   * @return the id it goes by
+   * @throws InboxException if it cannot go out, or with {@code PH-OBX-02} if the guard has no
+   *     outbox
+   */
+  default String publish(Message message) {
+    throw Outboxes.missing("A guard");
+  }
 }

@@ -1,5 +1,6 @@
 package dev.pigeonhole;
 
+import dev.pigeonhole.internal.registry.Outboxes;
 import java.sql.Connection;
 
 /** The transaction a {@link TransactionalHandler} writes in. */
@@ -15,4 +16,16 @@ public interface HandlerTransaction<T> {
 
   /** The message and the attempt. */
   Received<T> delivery();
+
+  /**
+   * Stages a message in this transaction, so that it goes out if, and only if, the receipt commits.
+   * As with {@link Received#publish}, it tells where it comes from.
+   *
+   * @return the id it goes by
+   * @throws InboxException if it cannot go out, or with {@code PH-OBX-02} if the inbox has no
+   *     outbox
+   */
+  default String publish(Message message) {
+    throw Outboxes.missing("Handler '" + delivery().handler() + "'");
+  }
 }

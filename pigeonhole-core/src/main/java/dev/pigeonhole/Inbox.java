@@ -4,6 +4,7 @@ import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.transport.Acceptor;
+import dev.pigeonhole.transport.Publisher;
 import java.sql.Connection;
 import java.util.List;
 import java.util.Optional;
@@ -77,6 +78,15 @@ public interface Inbox {
    * @throws InboxException with {@code PH-CFG-17} if the inbox has no such channel
    */
   Acceptor acceptor(String channel);
+
+  /**
+   * The channel as a place to publish into, for an outbox in the same database: what is published
+   * is accepted in the transaction of whoever does it.
+   *
+   * @throws InboxException with {@code PH-OBX-05} if nothing would be stored: the inbox has no such
+   *     channel, or one with {@link HandlerOption#inline} handlers
+   */
+  Publisher publisher(String channel);
 
   /** Looks for new work now, in this process. */
   void wake();

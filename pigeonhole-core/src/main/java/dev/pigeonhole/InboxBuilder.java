@@ -7,6 +7,7 @@ import dev.pigeonhole.internal.lifecycle.InboxSettings;
 import dev.pigeonhole.internal.registry.ChannelSpec;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.transport.MessageSource;
+import dev.pigeonhole.transport.Publisher;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -165,6 +166,15 @@ public final class InboxBuilder {
    */
   public InboxBuilder executor(Executor executor) {
     draft.executor = executor;
+    return this;
+  }
+
+  /**
+   * Where handlers publish: an outbox in the same database, so that what they publish commits with
+   * their receipts. Default none.
+   */
+  public InboxBuilder outbox(Publisher outbox) {
+    draft.outbox = outbox;
     return this;
   }
 

@@ -1,6 +1,8 @@
 package dev.pigeonhole;
 
+import java.time.Duration;
 import java.time.Instant;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +29,7 @@ public final class Message {
   private final @Nullable String orderingKey;
   private final int priority;
   private final @Nullable Instant notBefore;
+  private final @Nullable Duration delay;
   private final @Nullable Instant occurredAt;
   private final String transport;
 
@@ -40,6 +43,7 @@ public final class Message {
     this.orderingKey = from.orderingKey;
     this.priority = from.priority;
     this.notBefore = from.notBefore;
+    this.delay = from.delay;
     this.occurredAt = from.occurredAt;
     this.transport = from.transport;
   }
@@ -50,6 +54,14 @@ public final class Message {
     builder.id = id;
     builder.payload = payload;
     return new Message(builder);
+  }
+
+  /**
+   * One without an id, for whoever gives it one: an outbox does, and so does a channel that says so
+   * with {@link ChannelBuilder#onMissingId} or takes a business key.
+   */
+  public static Message of(Object payload) {
+    return of(null, payload);
   }
 
   /**
@@ -67,6 +79,13 @@ public final class Message {
     builder.payload = content;
     builder.type = type;
     builder.contentType = contentType;
+    return new Message(builder);
+  }
+
+  /** Gives it another id. */
+  public Message id(@Nullable String id) {
+    Builder builder = new Builder(this);
+    builder.id = id;
     return new Message(builder);
   }
 
@@ -117,6 +136,19 @@ public final class Message {
   public Message notBefore(Instant time) {
     Builder builder = new Builder(this);
     builder.notBefore = time;
+    builder.delay = null;
+    return new Message(builder);
+  }
+
+  /**
+   * No handler is invoked before this time has passed since it was accepted; the same as {@link
+   * #notBefore(Instant)} with what the clock of the accepting process says then. The last of the
+   * two counts.
+   */
+  public Message after(Duration delay) {
+    Builder builder = new Builder(this);
+    builder.notBefore = null;
+    builder.delay = Objects.requireNonNull(delay, "delay");
     return new Message(builder);
   }
 
@@ -179,6 +211,11 @@ public final class Message {
     return Optional.ofNullable(notBefore);
   }
 
+  /** What {@link #after(Duration)} was given. */
+  public Optional<Duration> delay() {
+    return Optional.ofNullable(delay);
+  }
+
   /** What {@link #occurredAt(Instant)} was given. */
   public Optional<Instant> occurredAt() {
     return Optional.ofNullable(occurredAt);
@@ -205,6 +242,7 @@ public final class Message {
     @Nullable String orderingKey;
     int priority = NORMAL_PRIORITY;
     @Nullable Instant notBefore;
+    @Nullable Duration delay;
     @Nullable Instant occurredAt;
     String transport = "local";
 
@@ -220,6 +258,7 @@ public final class Message {
       orderingKey = from.orderingKey;
       priority = from.priority;
       notBefore = from.notBefore;
+      delay = from.delay;
       occurredAt = from.occurredAt;
       transport = from.transport;
     }

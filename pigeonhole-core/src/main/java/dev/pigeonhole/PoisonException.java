@@ -15,4 +15,9 @@ public class PoisonException extends InboxException {
   public PoisonException(String message, @Nullable Throwable cause) {
     super(ErrorCode.HANDLER_POISONED, message, cause);
   }
+
+  /** For a library that knows the reason, and has a code for it. */
+  public PoisonException(ErrorCode code, String message, @Nullable Throwable cause) {
+    super(code, message, cause);
+  }
 }

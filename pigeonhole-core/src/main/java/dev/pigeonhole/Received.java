@@ -1,5 +1,6 @@
 package dev.pigeonhole;
 
+import dev.pigeonhole.internal.registry.Outboxes;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -18,6 +19,11 @@ public interface Received<T> {
 
   /** The logical type name it was stored under. */
   String type();
+
+  /** The media type it was stored under. */
+  default String contentType() {
+    return "application/octet-stream";
+  }
 
   /** What travelled beside the payload; values come back as what they were. */
   Headers headers();
@@ -66,4 +72,17 @@ public interface Received<T> {
    * {@link PoisonException} and {@link RetryLaterException}, which mean what they say.
    */
   boolean stopRequested();
+
+  /**
+   * Sends a message on together with the receipt of this delivery: both commit, or neither does, so
+   * an attempt that fails sends nothing. Unless they are set, correlation, causation and trace
+   * context are those of this message, in the headers {@code correlation-id}, {@code causation-id},
+   * {@code traceparent}, {@code tracestate} and {@code baggage}. What cannot go out fails the
+   * attempt when it ends.
+   *
+   * @throws InboxException with {@code PH-OBX-02} if the inbox has no outbox
+   */
+  default void publish(Message message) {
+    throw Outboxes.missing("Handler '" + handler() + "'");
+  }
 }

@@ -177,7 +177,21 @@ public final class TypeBuilder<T> {
   public TypeBuilder<T> handleBatch(
       HandlerKey key, int most, BatchHandler<T> handler, HandlerOption... options) {
     Objects.requireNonNull(handler, "handler");
-    BatchSpec batch = new BatchSpec(most, (BatchHandler<Object>) (BatchHandler<?>) handler);
+    BatchSpec batch = new BatchSpec(most, (BatchHandler<Object>) (BatchHandler<?>) handler, false);
+    return add(key, null, null, batch, options);
+  }
+
+  /**
+   * Adds a handler that takes up to this many messages with one call as the bytes that were stored,
+   * in the form of {@link Received#contentType}. For whoever passes them on: messages of a type
+   * that has no other handlers go by their ids, whatever their class says of itself with {@link
+   * IdempotentMessage} or {@link Idempotent}, unless {@link #keyedBy} is given.
+   */
+  @SuppressWarnings("unchecked") // the dispatcher hands out what was stored
+  public TypeBuilder<T> handleEncoded(
+      HandlerKey key, int most, BatchHandler<byte[]> handler, HandlerOption... options) {
+    Objects.requireNonNull(handler, "handler");
+    BatchSpec batch = new BatchSpec(most, (BatchHandler<Object>) (BatchHandler<?>) handler, true);
     return add(key, null, null, batch, options);
   }
 
@@ -196,14 +210,22 @@ public final class TypeBuilder<T> {
         type,
         name,
         formerNames,
-        KeyStrategy.of(
-            type, handlers.size() == 1 ? handlers.get(0).selector() : null, List.copyOf(selectors)),
+        key(),
         onMissingKey,
         orderingKey,
         codec,
         List.copyOf(upcasts),
         keep,
         inline ? handlers.stream().map(HandlerSpec::inlined).toList() : List.copyOf(handlers));
+  }
+
+  /** What is only passed on is for its receivers to tell apart by key. */
+  private KeyStrategy key() {
+    KeyReader ofHandler = handlers.size() == 1 ? handlers.get(0).selector() : null;
+    boolean passedOn = !handlers.isEmpty() && handlers.stream().allMatch(HandlerSpec::takesEncoded);
+    return passedOn && ofHandler == null && selectors.isEmpty()
+        ? KeyStrategy.none(type)
+        : KeyStrategy.of(type, ofHandler, List.copyOf(selectors));
   }
 
   private TypeBuilder<T> add(

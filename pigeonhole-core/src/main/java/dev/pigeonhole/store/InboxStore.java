@@ -55,6 +55,14 @@ public interface InboxStore {
     return true;
   }
 
+  /**
+   * Whether a transaction of the other one can write here, too: both are in the same database.
+   * Stores without transactions share none.
+   */
+  default boolean sharesTransactionsWith(InboxStore other) {
+    return this == other && transactions().isPresent();
+  }
+
   /** What it is and where, for people who read the log. */
   default StoreDescription describe() {
     return new StoreDescription(getClass().getSimpleName(), List.of());

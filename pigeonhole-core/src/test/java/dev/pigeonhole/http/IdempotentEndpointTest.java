@@ -12,6 +12,7 @@ import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.GuardTransaction;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.HandlerKey;
+import dev.pigeonhole.Message;
 import dev.pigeonhole.MissingKeyException;
 import dev.pigeonhole.admin.DeliveryState;
 import java.io.IOException;
@@ -109,6 +110,11 @@ class IdempotentEndpointTest {
     @Override
     public Optional<Duration> timeLeft() {
       return Optional.empty();
+    }
+
+    @Override
+    public String publish(Message message) {
+      throw new AssertionError("there is no outbox");
     }
   }
 

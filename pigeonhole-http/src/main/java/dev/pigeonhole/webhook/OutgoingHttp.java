@@ -7,6 +7,7 @@ import dev.pigeonhole.MessageHandler;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.Received;
 import dev.pigeonhole.RetryLaterException;
+import dev.pigeonhole.transport.Transport;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.URI;
@@ -206,31 +207,75 @@ public final class OutgoingHttp implements MessageHandler<byte[]> {
    * @throws PoisonException if it will never take it
    */
   public void send(Received<?> received, byte[] body) {
-    Target target = this.target;
-    if (target == null) {
-      throw new IllegalStateException("It has no address. Say where with .to(…).");
-    }
     Duration time =
         received.timeLeft().filter(it -> it.compareTo(choices.timeout) < 0).orElse(choices.timeout);
+    Map<String, String> headers = new LinkedHashMap<>(choices.headers);
+    headers.put("Content-Type", choices.contentType);
+    judge(exchange(received.idempotencyKey(), headers, body, time, post -> {}));
+  }
+
+  /**
+   * This as a transport, for an outbox: {@code webhook-id} is the id of the message,
+   * percent-encoded where it has other characters than visible ones of ASCII, {@code webhook-type}
+   * its type, and headers of the message are headers of the request, as far as HTTP can carry them.
+   * An answer of 404 or 410 means that nobody takes it.
+   *
+   * @throws IllegalStateException if it has no address yet
+   */
+  public Transport transport() {
+    return new HttpTransport(this, required().toString());
+  }
+
+  /** What every request has; never changed. */
+  Map<String, String> givenHeaders() {
+    return choices.headers;
+  }
+
+  Duration timeout() {
+    return choices.timeout;
+  }
+
+  /** Whether the request itself sets such a header. */
+  static boolean sets(String header) {
+    return OWN.contains(header.toLowerCase(Locale.ROOT));
+  }
+
+  /** Whether HTTP can carry it. */
+  static boolean carries(String name, String value) {
+    return NAME.matcher(name).matches() && VALUE.matcher(value).matches();
+  }
+
+  private Target required() {
+    Target known = target;
+    if (known == null) {
+      throw new IllegalStateException("It has no address. Say where with .to(…).");
+    }
+    return known;
+  }
+
+  /**
+   * @param headers which the signed ones are added to
+   * @param opened is given what has to be closed to end it early
+   */
+  Post.Reply exchange(
+      String id, Map<String, String> headers, byte[] body, Duration time, Consumer<Post> opened) {
+    Target to = required();
     List<InetAddress> addresses =
-        new AddressGuard(choices.resolver, choices.privateAddresses).resolve(target);
-    Map<String, String> headers = headers(received.idempotencyKey(), body);
-    Post.Reply reply;
-    try (Post post = new Post(target, choices.tls, time)) {
-      reply = post.send(addresses, headers, body);
+        new AddressGuard(choices.resolver, choices.privateAddresses).resolve(to);
+    sign(headers, id, body);
+    try (Post post = new Post(to, choices.tls, time)) {
+      opened.accept(post);
+      return post.send(addresses, headers, body);
     } catch (IOException e) {
       throw new InboxException(
           ErrorCode.EXCHANGE_FAILED,
           "There is no answer from %s: %s, after %s at most. It is tried again."
-              .formatted(target, e.getClass().getSimpleName(), time),
+              .formatted(to, e.getClass().getSimpleName(), time),
           e);
     }
-    judge(target, reply);
   }
 
-  private Map<String, String> headers(String id, byte[] body) {
-    Map<String, String> headers = new LinkedHashMap<>(choices.headers);
-    headers.put("Content-Type", choices.contentType);
+  private void sign(Map<String, String> headers, String id, byte[] body) {
     String time = Long.toString(choices.clock.instant().getEpochSecond());
     headers.put(StandardSignature.ID, id);
     headers.put(StandardSignature.TIME, time);
@@ -241,10 +286,11 @@ public final class OutgoingHttp implements MessageHandler<byte[]> {
           StandardSignature.SIGNATURE,
           String.join(" ", StandardKey.Shared.signature(secrets, content)));
     }
-    return headers;
   }
 
-  private void judge(Target target, Post.Reply reply) {
+  /** Returns if the other side has taken it. */
+  void judge(Post.Reply reply) {
+    Target target = required();
     int status = reply.status();
     if (status >= 200 && status < 300) {
       return;

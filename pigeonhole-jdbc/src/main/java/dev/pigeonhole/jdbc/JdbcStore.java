@@ -75,6 +75,14 @@ public final class JdbcStore implements InboxStore {
   }
 
   /**
+   * Other tables of the same database: those whose prefix goes on with this word. For what stands
+   * beside an inbox, such as its outbox.
+   */
+  public JdbcStore beside(String word) {
+    return prefix(prefix + word);
+  }
+
+  /**
    * Takes the one connection of a node's beats from here, so that a pool that handlers have emptied
    * cannot make a healthy node look dead. By default it is the same pool.
    */
@@ -147,6 +155,12 @@ public final class JdbcStore implements InboxStore {
   @Override
   public boolean interruptible() {
     return parts().interruptible();
+  }
+
+  @Override
+  public boolean sharesTransactionsWith(InboxStore other) {
+    return other instanceof JdbcStore jdbc
+        && (jdbc.dataSource == dataSource || parts().isIn(jdbc.parts().url()));
   }
 
   @Override

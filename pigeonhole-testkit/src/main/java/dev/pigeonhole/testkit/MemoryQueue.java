@@ -4,6 +4,7 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.transport.Disposition;
 import dev.pigeonhole.transport.Envelope;
 import dev.pigeonhole.transport.MessageSource;
+import dev.pigeonhole.transport.Transport;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -33,7 +34,7 @@ public final class MemoryQueue {
   record Taken(long connection, List<Envelope> envelopes) {}
 
   private static final int MOST = 200;
-  private static final int LARGEST = 1_000_000;
+  static final int LARGEST = 1_000_000;
 
   private final String name;
   private final Deque<Envelope> waiting = new ArrayDeque<>(); // guarded by this, like all below
@@ -41,6 +42,8 @@ public final class MemoryQueue {
   private final List<Aside> aside = new ArrayList<>();
   private @Nullable RuntimeException lastFailure;
   private long connection;
+  private boolean stalled;
+  private boolean deleted;
 
   private MemoryQueue(String name) {
     this.name = name;
@@ -49,6 +52,11 @@ public final class MemoryQueue {
   /** An empty queue. */
   public static MemoryQueue named(String name) {
     return new MemoryQueue(name);
+  }
+
+  /** One more way into it, for tests of an outbox. */
+  public Transport transport() {
+    return new MemoryTransport(name, this);
   }
 
   /** One more consumer of it. */
@@ -68,6 +76,27 @@ public final class MemoryQueue {
     }
     waiting.addLast(envelope);
     notifyAll();
+  }
+
+  /** Plays a broker that hangs: from now on no transport is told that anything has arrived. */
+  public synchronized void stall() {
+    stalled = true;
+  }
+
+  /** Ends what {@link #stall} began; whoever still waits for an answer gets it. */
+  public synchronized void resume() {
+    stalled = false;
+    notifyAll();
+  }
+
+  /** Plays a queue that is deleted: what transports send is unroutable. */
+  public synchronized void delete() {
+    deleted = true;
+  }
+
+  /** All that nobody has taken yet, in order. */
+  public synchronized List<Envelope> waiting() {
+    return List.copyOf(waiting);
   }
 
   /** How many nobody has acknowledged, whether they wait or were handed out. */
@@ -150,6 +179,28 @@ public final class MemoryQueue {
       putBack(taken.envelopes());
       notifyAll();
     }
+  }
+
+  synchronized boolean isDeleted() {
+    return deleted;
+  }
+
+  /** Number of the connection that transports have now; {@link #disconnect} makes it another. */
+  synchronized long connection() {
+    return connection;
+  }
+
+  /** Whether the queue answers over this connection in this time. */
+  synchronized boolean answers(long over, Duration patience) throws InterruptedException {
+    long end = System.nanoTime() + patience.toNanos();
+    while (stalled && over == connection) {
+      long left = end - System.nanoTime();
+      if (left <= 0) {
+        return false;
+      }
+      TimeUnit.NANOSECONDS.timedWait(this, left);
+    }
+    return over == connection;
   }
 
   private boolean remove(Taken taken) {

@@ -2,11 +2,13 @@ package dev.pigeonhole.internal.dispatch;
 
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.Headers;
+import dev.pigeonhole.Message;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.Received;
 import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.registry.Hashes;
 import dev.pigeonhole.internal.registry.HeaderFormat;
+import dev.pigeonhole.transport.Publisher;
 import java.sql.Connection;
 import java.time.Duration;
 import java.time.Instant;
@@ -39,6 +41,7 @@ final class Attempt implements Received<Object> {
   private volatile long startedNanos = System.nanoTime();
   private volatile boolean stop;
   private volatile @Nullable Connection connection;
+  private volatile Outgoing outgoing = new Outgoing(null);
 
   Attempt(Work work, BoundHandler handler, Breaker breaker, BooleanSupplier stopping) {
     this(work, handler, handler.spec().timeout(), breaker, stopping);
@@ -66,6 +69,7 @@ final class Attempt implements Received<Object> {
       return false;
     }
     state = end;
+    outgoing.close();
     if (end == State.ENDED) {
       endedNanos = System.nanoTime();
     }
@@ -107,6 +111,18 @@ final class Attempt implements Received<Object> {
     return decoded;
   }
 
+  /** Where its handler may publish; before that, nowhere. */
+  void publishTo(@Nullable Publisher publisher) {
+    if (publisher != null) {
+      outgoing = new Outgoing(publisher);
+    }
+  }
+
+  /** What its handler publishes. */
+  Outgoing outgoing() {
+    return outgoing;
+  }
+
   void using(@Nullable Connection inUse) {
     this.connection = inUse;
   }
@@ -135,6 +151,11 @@ final class Attempt implements Received<Object> {
   @Override
   public String type() {
     return work.message().type();
+  }
+
+  @Override
+  public String contentType() {
+    return work.message().contentType();
   }
 
   @Override
@@ -194,5 +215,10 @@ final class Attempt implements Received<Object> {
   @Override
   public boolean stopRequested() {
     return stop || stopping.getAsBoolean();
+  }
+
+  @Override
+  public void publish(Message message) {
+    outgoing.add(this, message);
   }
 }

@@ -11,6 +11,7 @@ import dev.pigeonhole.store.CellRow;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.Settlement;
+import dev.pigeonhole.transport.Publisher;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
@@ -42,7 +43,8 @@ public final class Engine {
       Duration deadAfter,
       Duration startLimit,
       Duration holdUnknownKeys,
-      List<Interceptor> interceptors) {}
+      List<Interceptor> interceptors,
+      @Nullable Publisher outbox) {}
 
   /**
    * One is read, one runs, one is settled, and one waits for its turn: nobody waits for another.
@@ -95,6 +97,7 @@ public final class Engine {
             payloads,
             new Interception(settings.interceptors()),
             store.transactions().orElse(null),
+            settings.outbox(),
             endings,
             timeouts,
             events,

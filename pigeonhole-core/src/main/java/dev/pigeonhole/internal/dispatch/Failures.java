@@ -27,8 +27,8 @@ public final class Failures {
       Pattern.compile(
           "(java|javax|jdk|sun|com\\.sun)\\..*"
               + "|dev\\.pigeonhole\\.([A-Z]|"
-              + "(admin|cloudevents|codec|event|http|internal|jackson|jdbc|lease|redis|store|transport"
-              + "|webhook)\\.).*");
+              + "(admin|cloudevents|codec|event|http|internal|jackson|jdbc|lease|outbox|redis|store"
+              + "|transport|webhook)\\.).*");
 
   private Failures() {}
 

@@ -19,6 +19,7 @@ import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.StoredMessage;
+import dev.pigeonhole.transport.Publisher;
 import java.sql.Connection;
 import java.time.Duration;
 import java.time.Instant;
@@ -27,6 +28,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -63,19 +65,25 @@ public final class InlineHandlers {
   private final Events events;
   private final Interception interception;
   private final InstantSource clock;
+  private final @Nullable Publisher outbox;
   private final LogLimit logLimit = new LogLimit(20, Duration.ofSeconds(1));
 
+  /**
+   * @param outbox where handlers publish; null for nowhere
+   */
   public InlineHandlers(
       Guards guards,
       Payloads payloads,
       Events events,
       List<Interceptor> interceptors,
-      InstantSource clock) {
+      InstantSource clock,
+      @Nullable Publisher outbox) {
     this.guards = guards;
     this.payloads = payloads;
     this.events = events;
     this.interception = new Interception(interceptors);
     this.clock = clock;
+    this.outbox = outbox;
   }
 
   /**
@@ -90,7 +98,13 @@ public final class InlineHandlers {
       NewMessage message = call.message();
       MessageRef ref = new MessageRef(message.source(), message.id());
       Guards.Request request = new Guards.Request(message, handler.id(), null, PATIENCE, null);
-      Guards.Work work = (connection, as) -> call(handler, as, message, connection, joined == null);
+      AtomicReference<@Nullable Outgoing> outgoing = new AtomicReference<>();
+      Guards.Work work =
+          (connection, as) -> {
+            Attempt attempt = attempt(handler, as, message, joined == null);
+            outgoing.set(attempt.outgoing());
+            return call(attempt, connection, joined == null);
+          };
       long began = System.nanoTime();
       try {
         Verdict verdict =
@@ -101,6 +115,7 @@ public final class InlineHandlers {
         }
         if (verdict instanceof Verdict.Ran) {
           ran = true;
+          tellOutbox(outgoing.get(), joined == null);
           events.tell(new InboxEvent.GuardRan(events.inbox(), handler.key(), ref, took));
         } else if (verdict instanceof Verdict.Known repeat) {
           known = repeat.at();
@@ -150,29 +165,47 @@ public final class InlineHandlers {
         clock.instant());
   }
 
-  private Guards.@Nullable Answer call(
-      BoundHandler handler, HandlerId as, NewMessage message, Connection connection, boolean own)
-      throws Exception {
+  /** What a caller has yet to commit, nobody can find. */
+  private static void tellOutbox(@Nullable Outgoing outgoing, boolean committed) {
+    if (outgoing != null && committed) {
+      outgoing.committed();
+    }
+  }
+
+  private static Duration within(BoundHandler handler) {
     Duration given = handler.spec().timeout();
-    Duration within = given == null ? TIME_LIMIT : given;
+    return given == null ? TIME_LIMIT : given;
+  }
+
+  private Attempt attempt(BoundHandler handler, HandlerId as, NewMessage message, boolean own) {
     StoredMessage received = message.stored(0, clock.instant());
     Delivery delivery = Delivery.fresh(new Cell(message.lane(), as.family()), 0, as.keyId(), null);
     Attempt attempt =
         new Attempt(
             new Work(delivery, received, null, 0, 0),
             handler,
-            own ? within : null,
+            own ? within(handler) : null,
             new Breaker(null),
             () -> false);
+    attempt.publishTo(outbox);
+    return attempt;
+  }
+
+  private Guards.@Nullable Answer call(Attempt attempt, Connection connection, boolean own)
+      throws Exception {
+    BoundHandler handler = attempt.handler;
+    StoredMessage received = attempt.work.message();
     try (TransactionWatch watch =
-        new TransactionWatch(handler.key(), within, own ? connection : null)) {
+        new TransactionWatch(handler.key(), within(handler), own ? connection : null)) {
       try {
         attempt.decoded(
             payloads.decode(
                 received.content(), received.contentType(), handler.type(), received.type()));
         attempt.started();
         interception.call(attempt, () -> invoke(handler, attempt, connection));
+        attempt.outgoing().stageAll(attempt, connection);
       } catch (Exception e) {
+        attempt.outgoing().close();
         watch.refuseIfStruck(e);
         throw e;
       }

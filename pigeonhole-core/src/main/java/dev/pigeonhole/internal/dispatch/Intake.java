@@ -21,6 +21,7 @@ import dev.pigeonhole.internal.registry.Spans;
 import dev.pigeonhole.internal.registry.TypeSpec;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
@@ -455,11 +456,12 @@ public final class Intake {
   }
 
   private @Nullable Instant notBefore(Message message) {
-    Instant at = message.notBefore().orElse(null);
+    Instant now = clock.instant();
+    Instant at =
+        message.delay().map(delay -> later(now, delay)).or(message::notBefore).orElse(null);
     if (at == null) {
       return null;
     }
-    Instant now = clock.instant();
     if (!at.isAfter(now)) {
       return null; // a time in the past means now
     }
@@ -469,6 +471,13 @@ public final class Intake {
           "notBefore is %s, more than ten years ahead. Is the unit right?".formatted(at));
     }
     return at.truncatedTo(ChronoUnit.MICROS);
+  }
+
+  /** A wait that no clock can count is as wrong as one of eleven years. */
+  private static Instant later(Instant now, Duration delay) {
+    return delay.compareTo(Spans.LONGEST_WAIT) > 0
+        ? now.plus(Spans.LONGEST_WAIT).plusSeconds(1)
+        : now.plus(delay.isNegative() ? Duration.ZERO : delay);
   }
 
   /** Only a message that could be tried at once can go before others, or behind them. */

@@ -5,6 +5,7 @@ import dev.pigeonhole.InboxException;
 import dev.pigeonhole.MessageHandler;
 import dev.pigeonhole.codec.CodecException;
 import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.internal.registry.BatchSpec;
 import dev.pigeonhole.internal.registry.Hashes;
 import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.internal.registry.Payloads;
@@ -13,6 +14,7 @@ import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoredMessage;
 import dev.pigeonhole.store.Transactions;
+import dev.pigeonhole.transport.Publisher;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -64,12 +66,19 @@ final class Runner {
   private final Surroundings surroundings;
   private final Set<Attempt> running = ConcurrentHashMap.newKeySet();
   private final BatchRunner batches;
+  private final @Nullable Publisher outbox;
+  private final PublishingEnd publishing;
   private final @Nullable TransactionalRunner transactional;
 
+  /**
+   * @param transactions null for a store without them
+   * @param outbox where handlers publish; null for nowhere
+   */
   Runner(
       Payloads payloads,
       Interception interception,
       @Nullable Transactions transactions,
+      @Nullable Publisher outbox,
       Endings endings,
       Timeouts timeouts,
       Events events,
@@ -82,6 +91,8 @@ final class Runner {
     this.events = events;
     this.stopping = stopping;
     this.surroundings = surroundings;
+    this.outbox = outbox;
+    this.publishing = new PublishingEnd(transactions, endings, surroundings);
     this.batches = new BatchRunner(this, interception, timeouts);
     this.transactional =
         transactions == null
@@ -146,6 +157,7 @@ final class Runner {
   /** Makes the attempt known to a shutdown, which may stop it. */
   Attempt begin(HandlerLine line, Work work) {
     Attempt attempt = new Attempt(work, line.handler, line.breaker, stopping);
+    attempt.publishTo(outbox);
     running.add(attempt);
     surroundings.begun(work.delivery());
     return attempt;
@@ -186,10 +198,12 @@ final class Runner {
   /** Writes down how a plain attempt ended, unless a timeout or a stop has done so already. */
   void settle(Attempt attempt, @Nullable Throwable thrown) {
     if (attempt.end(Attempt.State.ENDED)) {
-      if (thrown == null) {
-        endings.completed(attempt);
-      } else {
+      if (thrown != null) {
         endings.failed(attempt, thrown);
+      } else if (attempt.outgoing().isWaiting()) {
+        publishing.complete(attempt);
+      } else {
+        endings.completed(attempt);
       }
     }
     running.remove(attempt); // last: a stop that sees nothing running must find its outcome
@@ -266,6 +280,12 @@ final class Runner {
                   Names.shown(message.type()),
                   attempt.handler.type().name()),
           null);
+    }
+    BatchSpec batch = attempt.handler.spec().batch();
+    if (batch != null && batch.encoded()) {
+      byte[] content = message.content();
+      attempt.decoded(content == null ? null : content.clone());
+      return;
     }
     try {
       attempt.decoded(

@@ -3,6 +3,7 @@ package dev.pigeonhole.internal.dispatch;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.HandlerTransaction;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.Message;
 import dev.pigeonhole.Received;
 import dev.pigeonhole.TransactionalHandler;
 import dev.pigeonhole.internal.registry.BoundHandler;
@@ -103,8 +104,17 @@ final class TransactionalRunner {
     }
   }
 
-  record Transaction(Connection connection, Received<Object> delivery)
-      implements HandlerTransaction<Object> {}
+  record Transaction(Connection connection, Attempt attempt) implements HandlerTransaction<Object> {
+    @Override
+    public Received<Object> delivery() {
+      return attempt;
+    }
+
+    @Override
+    public String publish(Message message) {
+      return attempt.outgoing().stage(attempt, connection, message);
+    }
+  }
 
   private final Transactions store;
   private final Runner runner;
@@ -176,29 +186,43 @@ final class TransactionalRunner {
   }
 
   private List<Work> commit(Unit unit) {
+    Set<Delivery> done;
     try {
-      Set<Delivery> done = store.run(unit.group.stream().map(Work::delivery).toList(), unit);
-      release(unit);
-      List<Work> left = new ArrayList<>();
-      for (Work work : unit.group) {
-        if (done.contains(work.delivery())) {
-          surroundings.completedInTransaction(
-              new Settlement(work.delivery(), new Outcome.Completed()));
-          endings.committed(unit.attempt(work.delivery()));
-        } else if (unit.enough) {
-          left.add(work);
-        } else {
-          surroundings.notOurs(work.delivery());
-        }
-      }
-      return left;
+      done = store.run(unit.group.stream().map(Work::delivery).toList(), unit);
     } catch (Transactions.WorkFailedException e) {
-      return failedUnit(unit, e.getCause() == null ? e : e.getCause());
+      StoreException publishing = unit.attempt(e.delivery()).outgoing().failure();
+      return publishing == null
+          ? failedUnit(unit, e.getCause() == null ? e : e.getCause())
+          : failedStore(unit, publishing);
     } catch (StoreException e) {
       return failedStore(unit, e);
     } catch (Throwable e) {
       return failedUnit(unit, e); // an Error that nobody may swallow
     }
+    return committed(unit, done);
+  }
+
+  /** Whatever goes wrong from here on, what is done has not failed. */
+  private List<Work> committed(Unit unit, Set<Delivery> done) {
+    release(unit);
+    List<Work> left = new ArrayList<>();
+    for (Work work : unit.group) {
+      if (done.contains(work.delivery())) {
+        surroundings.completedInTransaction(
+            new Settlement(work.delivery(), new Outcome.Completed()));
+      } else if (unit.enough) {
+        left.add(work);
+      } else {
+        surroundings.notOurs(work.delivery());
+      }
+    }
+    for (Work work : unit.group) {
+      if (done.contains(work.delivery())) {
+        unit.attempt(work.delivery()).outgoing().committed();
+        endings.committed(unit.attempt(work.delivery()));
+      }
+    }
+    return left;
   }
 
   private List<Work> failedStore(Unit unit, StoreException e) {
@@ -220,8 +244,11 @@ final class TransactionalRunner {
     }
     for (Work work : unit.group) {
       Attempt attempt = unit.attempt(work.delivery());
+      StoreException refused = attempt.outgoing().refused();
       if (attempt.state() == Attempt.State.TIMED_OUT || attempt.state() == Attempt.State.CUT) {
         settleFailed(attempt, e);
+      } else if (refused != null) {
+        settleFailed(attempt, refused); // no other attempt would help, so it counts
       } else if (e.kind() == StoreException.Kind.UNKNOWN) {
         surroundings.notOurs(work.delivery()); // reading again tells
       } else {
@@ -259,6 +286,7 @@ final class TransactionalRunner {
     runner.decode(attempt);
     interception.call(
         attempt, () -> body.handle(attempt.payload(), new Transaction(connection, attempt)));
+    attempt.outgoing().stageAll(attempt, connection);
     CrashPoints.reach("run.after-handler");
     // From here on the receipt commits: a timeout that has not struck yet is too late.
     if (!attempt.end(Attempt.State.ENDED)) {

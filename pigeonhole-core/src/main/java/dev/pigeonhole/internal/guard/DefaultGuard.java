@@ -10,6 +10,7 @@ import dev.pigeonhole.GuardTransaction;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.Message;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.MissingKeyException;
 import dev.pigeonhole.OnConflict;
@@ -20,6 +21,7 @@ import dev.pigeonhole.internal.dispatch.Intake;
 import dev.pigeonhole.internal.dispatch.TransactionWatch;
 import dev.pigeonhole.internal.registry.Hashes;
 import dev.pigeonhole.internal.registry.Names;
+import dev.pigeonhole.internal.registry.Outboxes;
 import dev.pigeonhole.internal.registry.Payloads;
 import dev.pigeonhole.internal.registry.TypeSpec;
 import dev.pigeonhole.store.Guards;
@@ -29,6 +31,7 @@ import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.StoreSettings;
+import dev.pigeonhole.transport.Publisher;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -100,6 +103,7 @@ public final class DefaultGuard implements Guard {
       throw new ConfigurationException(problems);
     }
     GuardSettings settings = draft.freeze();
+    Outboxes.check(settings.outbox(), store, "The guard of inbox '" + settings.name() + "'");
     StoreSettings needs =
         new StoreSettings(settings.name(), settings.lanes(), 1, settings.maxAnswer());
     for (String warning : store.maintenance().open(needs)) {
@@ -197,6 +201,7 @@ public final class DefaultGuard implements Guard {
     String inbox = settings.name();
     String handler = key.handler().key();
     if (verdict instanceof Verdict.Ran) {
+      run.tellOutbox();
       if (!events.silent()) {
         events.tell(new InboxEvent.GuardRan(inbox, handler, ref, took));
       }
@@ -223,6 +228,7 @@ public final class DefaultGuard implements Guard {
     private final GuardBody<R, ?> body;
     private final boolean own;
     private @Nullable R value;
+    private @Nullable Transaction transaction; // of the last run
     private @Nullable Exception failure; // of the last run, if it is to be kept
 
     Run(GuardKey key, MessageRef ref, @Nullable Class<R> type, GuardBody<R, ?> body, boolean own) {
@@ -240,7 +246,10 @@ public final class DefaultGuard implements Guard {
       try (TransactionWatch watch =
           new TransactionWatch(what, settings.timeLimit(), own ? connection : null)) {
         try {
-          value = body.run(new Transaction(connection, ref, handler.key(), own ? watch : null));
+          Transaction begun = new Transaction(connection, ref, handler.key(), own ? watch : null);
+          transaction = begun;
+          value = body.run(begun);
+          begun.refuseIfUnpublished();
         } catch (Exception e) {
           watch.returned();
           watch.refuseIfStruck(e);
@@ -280,6 +289,19 @@ public final class DefaultGuard implements Guard {
       return new Guards.Answer(content, encoded.contentType(), settings.keepAnswers());
     }
 
+    /** What a caller has yet to commit, nobody can find. */
+    void tellOutbox() {
+      Transaction last = transaction;
+      Publisher outbox = settings.outbox();
+      if (own && last != null && last.published && outbox != null) {
+        try {
+          outbox.wake();
+        } catch (RuntimeException e) { // the receipt has committed
+          LOG.warn("The outbox could not be woken; it finds what was published by itself", e);
+        }
+      }
+    }
+
     Optional<R> kept(Guards.@Nullable Answer answer) {
       if (answer == null || answer.content() == null || type == null) {
         return Optional.empty();
@@ -288,9 +310,54 @@ public final class DefaultGuard implements Guard {
     }
   }
 
-  private record Transaction(
-      Connection connection, MessageRef message, String handler, @Nullable TransactionWatch watch)
-      implements GuardTransaction {
+  private final class Transaction implements GuardTransaction {
+    private final Connection connection;
+    private final MessageRef message;
+    private final String handler;
+    private final @Nullable TransactionWatch watch;
+    private volatile boolean published;
+    private @Nullable InboxException unpublished; // guarded by this; the first
+
+    Transaction(
+        Connection connection,
+        MessageRef message,
+        String handler,
+        @Nullable TransactionWatch watch) {
+      this.connection = connection;
+      this.message = message;
+      this.handler = handler;
+      this.watch = watch;
+    }
+
+    @Override
+    public Connection connection() {
+      return connection;
+    }
+
+    @Override
+    public String publish(Message outgoing) {
+      Publisher outbox = settings.outbox();
+      if (outbox == null) {
+        throw Outboxes.missing("The guard of '" + handler + "'");
+      }
+      published = true;
+      try {
+        return outbox.publish(connection, outgoing);
+      } catch (InboxException e) {
+        synchronized (this) {
+          unpublished = unpublished == null ? e : unpublished;
+        }
+        throw e;
+      }
+    }
+
+    /** Nobody commits a receipt who has swallowed that a message cannot go out. */
+    private synchronized void refuseIfUnpublished() {
+      if (unpublished != null) {
+        throw unpublished;
+      }
+    }
+
     @Override
     public String idempotencyKey() {
       return Hashes.idempotencyKey(message.source(), message.id(), handler);

@@ -8,6 +8,7 @@ import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.event.InboxListener;
 import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.internal.registry.Spans;
+import dev.pigeonhole.transport.Publisher;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,6 +30,7 @@ public record GuardSettings(
     List<Class<? extends Exception>> keptFailures,
     @Nullable Duration keepReceipts,
     OnMissingKey missingKey,
+    @Nullable Publisher outbox,
     List<InboxListener> listeners) {
   private static final Duration SHORTEST_WAIT = Duration.ofMillis(1);
 
@@ -59,6 +61,7 @@ public record GuardSettings(
     public final List<Class<? extends Exception>> keptFailures = new ArrayList<>();
     public @Nullable Duration keepReceipts = Duration.ofDays(7);
     public OnMissingKey missingKey = OnMissingKey.REJECT;
+    public @Nullable Publisher outbox;
     public final List<InboxListener> listeners = new ArrayList<>();
 
     GuardSettings freeze() {
@@ -72,6 +75,7 @@ public record GuardSettings(
           List.copyOf(keptFailures),
           keepReceipts,
           missingKey,
+          outbox,
           List.copyOf(listeners));
     }
 

@@ -24,7 +24,9 @@ import dev.pigeonhole.internal.dispatch.Intake;
 import dev.pigeonhole.internal.prune.Pruner;
 import dev.pigeonhole.internal.prune.Retention;
 import dev.pigeonhole.internal.registry.ChannelSpec;
+import dev.pigeonhole.internal.registry.HandlerSpec;
 import dev.pigeonhole.internal.registry.Names;
+import dev.pigeonhole.internal.registry.Outboxes;
 import dev.pigeonhole.internal.registry.Payloads;
 import dev.pigeonhole.internal.registry.Registry;
 import dev.pigeonhole.internal.registry.Rules;
@@ -40,6 +42,7 @@ import dev.pigeonhole.store.StoreSettings;
 import dev.pigeonhole.store.StoredMessage;
 import dev.pigeonhole.store.WakeUps;
 import dev.pigeonhole.transport.Acceptor;
+import dev.pigeonhole.transport.Publisher;
 import java.lang.management.ManagementFactory;
 import java.sql.Connection;
 import java.time.Instant;
@@ -110,7 +113,8 @@ public final class DefaultInbox implements Inbox {
       return null;
     }
     Guards guards = store.guards().orElseThrow(() -> new IllegalStateException("no guards"));
-    return new InlineHandlers(guards, payloads, events, settings.interceptors(), store.clock());
+    return new InlineHandlers(
+        guards, payloads, events, settings.interceptors(), store.clock(), settings.outbox());
   }
 
   /** Checks everything and opens the store; called by the builder. */
@@ -135,6 +139,7 @@ public final class DefaultInbox implements Inbox {
       throw new ConfigurationException(problems);
     }
     InboxSettings settings = draft.freeze();
+    Outboxes.check(settings.outbox(), store, "Inbox '" + settings.name() + "'");
     for (String warning : store.maintenance().open(storeSettings(settings, specs))) {
       LOG.warn("Inbox {}: {}", settings.name(), warning);
     }
@@ -239,6 +244,25 @@ public final class DefaultInbox implements Inbox {
         channel(channel),
         messages -> accept(channel, messages),
         unreadable -> rejected(channel, unreadable));
+  }
+
+  @Override
+  public Publisher publisher(String channel) {
+    ChannelSpec spec = registry.channel(channel);
+    boolean stored =
+        spec != null
+            && spec.types().stream()
+                .flatMap(type -> type.handlers().stream())
+                .noneMatch(HandlerSpec::inline);
+    if (spec == null || !stored) {
+      throw new InboxException(
+          ErrorCode.CHANNEL_NOT_STORED,
+          ("Inbox '%s' has no channel '%s' that stores all it takes, so what a transaction hands to"
+                  + " it could be lost, whether or not the channel says withoutInbox(). Make it a"
+                  + " stored channel of the inbox: neither direct() nor inline().")
+              .formatted(settings.name(), Names.shown(channel)));
+    }
+    return new ChannelPublisher(this, spec, store);
   }
 
   private interface Accepting {
@@ -629,7 +653,8 @@ public final class DefaultInbox implements Inbox {
         settings.deadAfter(),
         settings.startLimit(),
         settings.holdUnknownKeys(),
-        settings.interceptors());
+        settings.interceptors(),
+        settings.outbox());
   }
 
   // ---- seeing

@@ -10,6 +10,7 @@ import dev.pigeonhole.internal.prune.Retention;
 import dev.pigeonhole.internal.registry.Backoff;
 import dev.pigeonhole.internal.registry.Spans;
 import dev.pigeonhole.transport.MessageSource;
+import dev.pigeonhole.transport.Publisher;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,6 +41,7 @@ public record InboxSettings(
     List<Sources.Feed> feeds,
     @Nullable Executor executor,
     List<Interceptor> interceptors,
+    @Nullable Publisher outbox,
     Retention.Times keep,
     List<PruneListener> pruneListeners,
     List<InboxListener> listeners) {
@@ -78,6 +80,7 @@ public record InboxSettings(
     private final List<Sources.Feed> feeds = new ArrayList<>();
     public @Nullable Executor executor;
     public final List<Interceptor> interceptors = new ArrayList<>();
+    public @Nullable Publisher outbox;
     public @Nullable Duration keepReceipts;
     public @Nullable Duration keepPayload;
     public @Nullable Duration keepPoisoned;
@@ -112,6 +115,7 @@ public record InboxSettings(
           List.copyOf(feeds),
           executor,
           List.copyOf(interceptors),
+          outbox,
           new Retention.Times(keepReceipts, keepPayload, keepPoisoned),
           List.copyOf(pruneListeners),
           List.copyOf(listeners));

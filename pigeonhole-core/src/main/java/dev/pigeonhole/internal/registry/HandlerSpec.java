@@ -102,6 +102,11 @@ public record HandlerSpec(
     return options.selector();
   }
 
+  /** Whether it takes messages as the bytes that were stored, to pass them on. */
+  public boolean takesEncoded() {
+    return batch != null && batch.encoded();
+  }
+
   public @Nullable Integer pausingAfter() {
     return options.pausingAfter();
   }

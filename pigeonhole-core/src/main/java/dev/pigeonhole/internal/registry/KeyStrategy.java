@@ -31,6 +31,11 @@ public final class KeyStrategy {
     return of(type, null, List.of());
   }
 
+  /** For a type whose messages go by their ids, whatever its class says. */
+  public static KeyStrategy none(Class<?> type) {
+    return new KeyStrategy(type, null, List.of());
+  }
+
   /**
    * @param ofHandler the selector of the only handler; null for none
    * @param ofType the selectors that were given for the type, of which there should be one at most

@@ -32,6 +32,7 @@ class RunnerTest {
           Payloads.using(null),
           new Interception(List.of()),
           null,
+          null,
           new Endings(settler, events, once(), () -> Instant.EPOCH),
           new Timeouts(null, false),
           events,

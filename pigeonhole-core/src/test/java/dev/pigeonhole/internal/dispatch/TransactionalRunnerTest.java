@@ -113,6 +113,7 @@ class TransactionalRunnerTest {
             Payloads.using(null),
             new Interception(List.of()),
             store,
+            null,
             new Endings(settler, events, Backoff.DEFAULTS, InstantSource.system()),
             new Timeouts(timer, true),
             events,

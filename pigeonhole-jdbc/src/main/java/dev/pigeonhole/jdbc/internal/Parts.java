@@ -21,7 +21,11 @@ import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
-/** The groups of a store, wired for the database that answered the first connection. */
+/**
+ * The groups of a store, wired for the database that answered the first connection.
+ *
+ * @param url where that is, without what comes after a question mark or a semicolon
+ */
 public record Parts(
     Acceptor acceptor,
     Deliveries deliveries,
@@ -32,7 +36,8 @@ public record Parts(
     Guards guards,
     Supplier<WakeUps> wakeUps,
     boolean interruptible,
-    StoreDescription description) {
+    StoreDescription description,
+    String url) {
 
   /**
    * Looks at the database and wires the groups.
@@ -52,12 +57,14 @@ public record Parts(
     Tables tables;
     boolean embedded;
     StoreDescription description;
+    String url;
     try (Connection connection = dataSource.getConnection()) {
       DatabaseMetaData meta = connection.getMetaData();
       dialect = Dialect.of(meta.getDatabaseProductName());
       String where = schema == null ? dialect.currentSchema(connection) : schema;
       tables = new Tables(dialect.quote(), where, prefix);
       embedded = embedded(meta.getURL());
+      url = meta.getURL() == null ? "" : meta.getURL().replaceFirst("[?;].*", "");
       description =
           new StoreDescription(
               "%s %s, schema %s, tables %s…"
@@ -76,7 +83,13 @@ public record Parts(
         beats,
         embedded,
         notifying,
-        description);
+        description,
+        url);
+  }
+
+  /** Whether its database is at this address; one without an address is nowhere. */
+  public boolean isIn(String other) {
+    return !url.isEmpty() && url.equals(other);
   }
 
   private static List<String> unsafe(@Nullable String url, @Nullable InstantSource clock) {
@@ -97,7 +110,8 @@ public record Parts(
       DataSource beats,
       boolean embedded,
       boolean notifying,
-      StoreDescription description) {
+      StoreDescription description,
+      String url) {
     Statements statements = jdbc.dialect.statements();
     Families families = new Families();
     AtomicInteger lanes = new AtomicInteger();
@@ -124,7 +138,8 @@ public record Parts(
         new JdbcGuards(jdbc, statements, jdbc.dialect.guardSql(), families),
         () -> new PostgresWakeUps(jdbc),
         jdbc.dialect.interruptible(),
-        description);
+        description,
+        url);
   }
 
   /** Only one process can open such a database. */

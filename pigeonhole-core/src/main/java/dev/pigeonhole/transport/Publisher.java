@@ -1,0 +1,36 @@
+package dev.pigeonhole.transport;
+
+import dev.pigeonhole.Message;
+import dev.pigeonhole.store.InboxStore;
+import java.sql.Connection;
+import java.util.List;
+
+/**
+ * Takes messages in the transaction of whoever publishes them: an outbox, or a channel of an inbox
+ * in the same database. Safe for many threads.
+ */
+public interface Publisher {
+
+  /**
+   * Stages a message in the transaction of this connection, which the caller commits. Nothing of it
+   * is seen by anybody before that, and nothing of it is left after a rollback.
+   *
+   * @return the id that it goes by from now on, however often it is sent
+   * @throws dev.pigeonhole.store.StoreException if the database refuses, or with {@code PH-TX-06}
+   *     if the connection is in autocommit mode. Roll back then
+   * @throws dev.pigeonhole.InboxException if the message cannot go out: nobody is to get it, it is
+   *     too large, or the like. Nothing was staged, and the transaction can go on
+   */
+  String publish(Connection connection, Message message);
+
+  /** The same for several, in the order of the list. */
+  default List<String> publish(Connection connection, List<Message> messages) {
+    return messages.stream().map(each -> publish(connection, each)).toList();
+  }
+
+  /** Whether transactions of that store are also its own: both are in the same database. */
+  boolean commitsWith(InboxStore store);
+
+  /** Looks for what was published now, in this process; after a commit. */
+  void wake();
+}

@@ -1,0 +1,178 @@
+package dev.pigeonhole.webhook;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.transport.Envelope;
+import dev.pigeonhole.transport.Sent;
+import dev.pigeonhole.transport.Transport;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import org.jspecify.annotations.Nullable;
+
+/** Posts envelopes one after the other, each in a request of its own. */
+final class HttpTransport implements Transport {
+  private static final String TYPE = "webhook-type";
+
+  private final OutgoingHttp http;
+  private final String destination;
+
+  /**
+   * @param destination without path and secrets
+   */
+  HttpTransport(OutgoingHttp http, String destination) {
+    this.http = http;
+    this.destination = destination;
+  }
+
+  @Override
+  public String kind() {
+    return "http";
+  }
+
+  @Override
+  public String destination() {
+    return destination;
+  }
+
+  @Override
+  public List<Sent> send(List<Envelope> envelopes, Duration timeout) throws InterruptedException {
+    Round round = new Round(envelopes, System.nanoTime() + timeout.toNanos());
+    CompletableFuture<List<Sent>> posting = new CompletableFuture<>();
+    // A read of a socket cannot be interrupted, so it is done where nobody has to be.
+    Thread thread = new Thread(() -> run(round, posting), "pigeonhole-http-transport");
+    thread.setDaemon(true);
+    thread.start();
+    try {
+      return posting.get();
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("the requests could not be made", e.getCause());
+    } finally {
+      round.end();
+    }
+  }
+
+  private static void run(Round round, CompletableFuture<List<Sent>> posting) {
+    try {
+      posting.complete(round.outcomes());
+    } catch (Throwable e) {
+      posting.completeExceptionally(e);
+    }
+  }
+
+  /** The requests of one call. */
+  private final class Round {
+    private final List<Envelope> envelopes;
+    private final long end;
+    private volatile boolean over;
+    private volatile @Nullable Post open;
+
+    Round(List<Envelope> envelopes, long end) {
+      this.envelopes = envelopes;
+      this.end = end;
+    }
+
+    List<Sent> outcomes() {
+      List<Sent> outcomes = new ArrayList<>(envelopes.size());
+      for (Envelope envelope : envelopes) {
+        outcomes.add(outcome(envelope));
+      }
+      return outcomes;
+    }
+
+    /** Nobody waits for it any more, or it is done. */
+    void end() {
+      over = true;
+      Post post = open;
+      if (post != null) {
+        post.close();
+      }
+    }
+
+    private Sent outcome(Envelope envelope) {
+      Duration left = Duration.ofNanos(end - System.nanoTime());
+      if (over || left.isNegative() || left.isZero()) {
+        return unconfirmed("there was no time left to send it", null);
+      }
+      Duration time = left.compareTo(http.timeout()) < 0 ? left : http.timeout();
+      long until = System.nanoTime() + time.toNanos();
+      try {
+        byte[] body = envelope.body() == null ? new byte[0] : envelope.body();
+        Post.Reply reply =
+            http.exchange(
+                id(envelope.id().orElse("")), headers(envelope), body, time, this::opened);
+        if (reply.status() == 404 || reply.status() == 410) {
+          return new Sent.Unroutable(
+              "%s answered %d. Ask there for the right address."
+                  .formatted(destination, reply.status()));
+        }
+        http.judge(reply);
+        return new Sent.Confirmed();
+      } catch (RuntimeException e) {
+        boolean silent =
+            e instanceof InboxException failed && failed.code() == ErrorCode.EXCHANGE_FAILED;
+        return silent && System.nanoTime() - until >= 0
+            ? unconfirmed("it did not answer within " + time, e)
+            : new Sent.Failed(e);
+      }
+    }
+
+    private void opened(Post post) {
+      open = post;
+      if (over) { // asked after it can be seen by who ends it
+        post.close();
+      }
+    }
+  }
+
+  private Sent unconfirmed(String why, @Nullable Throwable cause) {
+    return new Sent.Failed(
+        new InboxException(
+            ErrorCode.SEND_UNCONFIRMED,
+            "%s has not confirmed it: %s. It is sent again under the same id."
+                .formatted(destination, why),
+            cause));
+  }
+
+  private Map<String, String> headers(Envelope envelope) {
+    Map<String, String> headers = new LinkedHashMap<>();
+    envelope
+        .headers()
+        .asMap()
+        .forEach(
+            (name, value) -> {
+              String text = value == null || value instanceof byte[] ? null : value.toString();
+              if (text != null && !OutgoingHttp.sets(name) && OutgoingHttp.carries(name, text)) {
+                headers.put(name, text);
+              }
+            });
+    headers.putAll(http.givenHeaders());
+    headers.put(
+        "Content-Type",
+        envelope
+            .contentType()
+            .filter(mediaType -> OutgoingHttp.carries("Content-Type", mediaType))
+            .orElse("application/octet-stream"));
+    envelope.type().ifPresent(type -> headers.put(TYPE, id(type)));
+    return headers;
+  }
+
+  /** As it is where it can be; two different ones never look alike. */
+  private static String id(String text) {
+    StringBuilder encoded = new StringBuilder();
+    for (byte each : text.getBytes(UTF_8)) {
+      if (each > ' ' && each <= '~' && each != '%') {
+        encoded.append((char) each);
+      } else {
+        encoded.append('%').append(String.format("%02X", each & 0xFF));
+      }
+    }
+    return encoded.toString();
+  }
+}

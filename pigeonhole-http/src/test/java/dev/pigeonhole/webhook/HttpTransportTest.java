@@ -1,0 +1,177 @@
+package dev.pigeonhole.webhook;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import dev.pigeonhole.Headers;
+import dev.pigeonhole.PoisonException;
+import dev.pigeonhole.RetryLaterException;
+import dev.pigeonhole.tck.TransportContract;
+import dev.pigeonhole.tck.TransportTarget;
+import dev.pigeonhole.transport.Envelope;
+import dev.pigeonhole.transport.Sent;
+import dev.pigeonhole.transport.Transport;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.URLDecoder;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** An address that takes POST requests is a transport like any other. */
+class HttpTransportTest extends TransportContract {
+  private static final InetAddress HERE = InetAddress.getLoopbackAddress();
+
+  @Override
+  protected TransportTarget target() {
+    return new Server();
+  }
+
+  private static Sent send(Server server) throws InterruptedException {
+    Envelope envelope =
+        Envelope.of("http", "x").id("m-1").type("t").body("{}".getBytes(UTF_8)).build();
+    return server.transport().send(List.of(envelope), Duration.ofSeconds(30)).get(0);
+  }
+
+  @Test
+  void whatWillNeverBeTakenIsOverAndWhatIsTooMuchComesLater() throws InterruptedException {
+    try (Server server = new Server()) {
+      server.status = 422;
+      assertThat(((Sent.Failed) send(server)).cause()).isInstanceOf(PoisonException.class);
+      server.status = 429;
+      assertThat(((Sent.Failed) send(server)).cause()).isInstanceOf(RetryLaterException.class);
+      server.status = 500;
+      assertThat(((Sent.Failed) send(server)).cause())
+          .isNotInstanceOf(PoisonException.class)
+          .hasMessageStartingWith("PH-WEB-10");
+      server.status = 410;
+      assertThat(send(server)).isInstanceOf(Sent.Unroutable.class);
+    }
+  }
+
+  @Test
+  void nobodyThereIsAFailureAndNoTimeout() throws InterruptedException {
+    Server server = new Server();
+    server.close();
+    assertThat(((Sent.Failed) send(server)).cause()).hasMessageStartingWith("PH-WEB-10");
+  }
+
+  /** Two paths, of which one is not there. */
+  private static final class Server implements TransportTarget {
+    private final HttpServer http;
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private final List<Envelope> arrived = new ArrayList<>(); // guarded by this, as below
+    private @Nullable CountDownLatch gate;
+    volatile int status = 204;
+
+    Server() {
+      try {
+        http = HttpServer.create(new InetSocketAddress(HERE, 0), 100);
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+      http.createContext("/hooks", this::take);
+      http.setExecutor(threads);
+      http.start();
+    }
+
+    private void take(HttpExchange exchange) throws IOException {
+      try (exchange) {
+        byte[] body = exchange.getRequestBody().readAllBytes();
+        Envelope envelope = envelope(exchange, body);
+        CountDownLatch closed;
+        synchronized (this) {
+          arrived.add(envelope);
+          closed = gate;
+        }
+        if (closed != null) {
+          closed.await();
+        }
+        exchange.getResponseHeaders().set("Retry-After", status == 429 ? "7" : "");
+        exchange.sendResponseHeaders(status, -1);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+
+    private static Envelope envelope(HttpExchange exchange, byte[] body) {
+      Map<String, @Nullable Object> headers = new LinkedHashMap<>();
+      exchange
+          .getRequestHeaders()
+          .forEach((name, values) -> headers.put(name.toLowerCase(Locale.ROOT), values.get(0)));
+      return Envelope.of("http", "/hooks")
+          .id(URLDecoder.decode(String.valueOf(headers.get("webhook-id")), UTF_8))
+          .type(String.valueOf(headers.get("webhook-type")))
+          .contentType(String.valueOf(headers.get("content-type")))
+          .headers(Headers.of(headers))
+          .body(body)
+          .build();
+    }
+
+    private Transport to(String path) {
+      int port = http.getAddress().getPort();
+      return OutgoingHttp.create()
+          .allowPorts(port)
+          .unsafeAllowHttp()
+          .unsafeAllowPrivateAddresses()
+          .resolver(host -> new InetAddress[] {HERE})
+          .timeout(Duration.ofMinutes(10))
+          .to(URI.create("http://partner.example:" + port + path))
+          .transport();
+    }
+
+    @Override
+    public Transport transport() {
+      return to("/hooks");
+    }
+
+    @Override
+    public Transport toNowhere() {
+      return to("/nothing-here");
+    }
+
+    @Override
+    public synchronized List<Envelope> received() {
+      return List.copyOf(arrived);
+    }
+
+    @Override
+    public synchronized void stall() {
+      gate = new CountDownLatch(1);
+    }
+
+    @Override
+    public synchronized void resume() {
+      if (gate != null) {
+        gate.countDown();
+        gate = null;
+      }
+    }
+
+    @Override
+    public OptionalInt tooLarge() {
+      return OptionalInt.empty();
+    }
+
+    @Override
+    public void close() {
+      resume();
+      http.stop(0);
+      threads.shutdownNow();
+    }
+  }
+}
