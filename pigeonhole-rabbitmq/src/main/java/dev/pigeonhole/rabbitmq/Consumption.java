@@ -1,0 +1,284 @@
+package dev.pigeonhole.rabbitmq;
+
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Connection;
+import com.rabbitmq.client.Delivery;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.transport.Acceptor;
+import dev.pigeonhole.transport.Disposition;
+import dev.pigeonhole.transport.Envelope;
+import dev.pigeonhole.transport.Sent;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One consumer over one channel, from its first delivery to the end of the channel. Deliveries are
+ * never acknowledged on another one: their numbers mean something else there. For one thread.
+ */
+final class Consumption {
+  private static final Logger LOG = LoggerFactory.getLogger(RabbitSource.class);
+  private static final Duration LOOK = Duration.ofMillis(100);
+  private static final Duration FIRST_WAIT = Duration.ofMillis(100);
+  private static final Duration LONGEST_WAIT = Duration.ofSeconds(5);
+  private static final Duration PARKING_WAIT = Duration.ofSeconds(5);
+
+  /** The store has been down for so long that the deliveries were given back. */
+  static final class OutageException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    private final transient List<Envelope> probe;
+
+    OutageException(List<Envelope> probe) {
+      super("the store is down", null, false, false);
+      this.probe = probe;
+    }
+
+    /** Whoever takes this one takes others again. */
+    List<Envelope> probe() {
+      return probe;
+    }
+  }
+
+  private final Settings settings;
+  private final Acceptor acceptor;
+  private final Control control;
+  private final Consumer<@Nullable String> trouble;
+  private final Channel channel;
+  private final Parking parking;
+  private final Line line = new Line();
+  private final Waiting waiting = new Waiting();
+  private @Nullable String consumerTag;
+  private boolean received;
+  private volatile boolean cancelled;
+
+  /**
+   * @param trouble is told what keeps it from receiving, and null when it is over
+   */
+  Consumption(
+      Settings settings,
+      Acceptor acceptor,
+      Control control,
+      Consumer<@Nullable String> trouble,
+      Connection connection)
+      throws IOException {
+    this.settings = settings;
+    this.acceptor = acceptor;
+    this.control = control;
+    this.trouble = trouble;
+    this.channel = connection.createChannel();
+    this.parking = new Parking(settings);
+    channel.basicQos(settings.prefetch());
+  }
+
+  /** Returns when it is to stop: what was taken is acknowledged, the rest goes to the next one. */
+  void run() throws IOException, InterruptedException, OutageException {
+    while (!control.stopping()) {
+      if (cancelled) {
+        throw new IOException(
+            "%s: The broker has cancelled the consumer of queue '%s'; it was deleted, or has moved."
+                .formatted(ErrorCode.CONSUMER_CANCELLED.text(), settings.queue()));
+      }
+      if (!channel.isOpen()) {
+        throw new IOException("the channel was closed", channel.getCloseReason());
+      }
+      if (control.paused()) {
+        cancel();
+        trouble.accept(null);
+      } else {
+        consume();
+      }
+      List<Waiting.Offered> batch = gather();
+      if (!batch.isEmpty()) {
+        received = true;
+        handIn(batch);
+      }
+    }
+    cancel();
+  }
+
+  /** Whether the connection was good for anything. */
+  boolean hasReceived() {
+    return received;
+  }
+
+  private void consume() throws IOException {
+    if (consumerTag == null) {
+      consumerTag =
+          channel.basicConsume(
+              settings.queue(),
+              false,
+              (tag, delivery) -> line.add(delivery),
+              tag -> cancelled = true);
+      trouble.accept(null);
+    }
+  }
+
+  /** What is on its way here already is still handed in. */
+  private void cancel() throws IOException {
+    if (consumerTag != null) {
+      channel.basicCancel(consumerTag);
+      consumerTag = null;
+    }
+  }
+
+  private List<Waiting.Offered> gather() throws InterruptedException {
+    List<Waiting.Offered> batch = waiting.take(settings.batch());
+    Duration patience = batch.isEmpty() ? waiting.next(LOOK) : Duration.ZERO;
+    for (Delivery fresh : line.take(settings.batch() - batch.size(), patience, settings.gather())) {
+      batch.add(new Waiting.Offered(fresh, 0));
+    }
+    return batch;
+  }
+
+  private void handIn(List<Waiting.Offered> batch)
+      throws IOException, InterruptedException, OutageException {
+    List<Parking.Parked> refused = new ArrayList<>();
+    List<Parking.Parked> later = new ArrayList<>();
+    List<Waiting.Offered> offered = new ArrayList<>();
+    List<Envelope> envelopes = new ArrayList<>();
+    for (Waiting.Offered each : batch) {
+      warnIfTransient(each.delivery());
+      Envelope envelope = Envelopes.in(settings.queue(), each.delivery());
+      Parking.Parked unfit = unfit(each.delivery(), envelope);
+      if (unfit != null) {
+        refused.add(unfit);
+      } else {
+        offered.add(each);
+        envelopes.add(envelope);
+      }
+    }
+    List<Disposition> answers = envelopes.isEmpty() ? List.of() : accept(envelopes);
+    if (answers == null) {
+      return; // it is to stop, and nobody knows what was stored
+    }
+    for (int i = 0; i < answers.size(); i++) {
+      Waiting.Offered each = offered.get(i);
+      Disposition answer = answers.get(i);
+      if (answer instanceof Disposition.Refused no) {
+        refused.add(new Parking.Parked(each.delivery(), no.code(), no.reason(), false));
+      } else if (answer instanceof Disposition.Later yet && parking.takesLater()) {
+        Parking.Parked parked = new Parking.Parked(each.delivery(), yet.code(), yet.reason(), true);
+        (parking.retries(parked) ? later : refused).add(parked);
+      } else if (answer instanceof Disposition.Later) {
+        waiting.add(each);
+      } else {
+        acknowledge(each.delivery());
+      }
+    }
+    park(later);
+    park(refused);
+  }
+
+  private void warnIfTransient(Delivery delivery) {
+    Integer mode = delivery.getProperties().getDeliveryMode();
+    if ((mode == null || mode != Envelopes.DURABLE) && control.mayWarn()) {
+      LOG.warn(
+          "{}: Queue '{}' has messages that a broker forgets when it ends. Let the producer send them"
+              + " with delivery mode 2, to a durable queue.",
+          ErrorCode.MESSAGES_TRANSIENT.text(),
+          settings.queue());
+    }
+  }
+
+  /** What need not be held in memory by hundreds, or could be taken for something else. */
+  private Parking.@Nullable Parked unfit(Delivery delivery, Envelope envelope) {
+    if (delivery.getBody().length > settings.maxBody()) {
+      return new Parking.Parked(
+          delivery,
+          ErrorCode.PAYLOAD_TOO_LARGE,
+          "%s: The body has %d bytes, the limit of the source is %d. Raise .maxBody(…), or send a reference."
+              .formatted(
+                  ErrorCode.PAYLOAD_TOO_LARGE.text(),
+                  delivery.getBody().length,
+                  settings.maxBody()),
+          false);
+    }
+    if (envelope.id().filter(id -> id.indexOf('\uFFFD') >= 0).isPresent()) {
+      // The client has put it where it could not read a byte: two ids may have become one.
+      return new Parking.Parked(
+          delivery,
+          ErrorCode.ID_INVALID_UNICODE,
+          "%s: The message id is no text in UTF-8. Let its producer send one."
+              .formatted(ErrorCode.ID_INVALID_UNICODE.text()),
+          false);
+    }
+    return null;
+  }
+
+  /** Null if it is to stop before the store could say. */
+  private @Nullable List<Disposition> accept(List<Envelope> envelopes)
+      throws IOException, OutageException {
+    long began = System.nanoTime();
+    Duration wait = FIRST_WAIT;
+    boolean failed = false;
+    while (true) {
+      try {
+        List<Disposition> answers = acceptor.accept(envelopes);
+        boolean unused = Thread.interrupted(); // a handler's
+        if (failed) {
+          trouble.accept(null);
+        }
+        return answers;
+      } catch (RuntimeException e) {
+        failed = true;
+        trouble.accept("the inbox cannot take messages: " + e.getMessage());
+      }
+      if (control.stopping()) {
+        return null;
+      }
+      if (!channel.isOpen()) {
+        throw new IOException("the channel was closed", channel.getCloseReason());
+      }
+      if (System.nanoTime() - began > settings.longestOutage().toNanos()) {
+        throw new OutageException(List.of(envelopes.get(0)));
+      }
+      control.await(wait);
+      wait = wait.multipliedBy(2).compareTo(LONGEST_WAIT) < 0 ? wait.multipliedBy(2) : LONGEST_WAIT;
+    }
+  }
+
+  /** Goes on when all of them are where people can see them: nothing may pass by unseen. */
+  private void park(List<Parking.Parked> parked) throws IOException, InterruptedException {
+    List<Parking.Parked> left = parked;
+    while (!left.isEmpty() && !control.stopping()) {
+      List<Sent> answers = parking.park(left);
+      List<Parking.Parked> rest = new ArrayList<>();
+      String why = "";
+      for (int i = 0; i < left.size(); i++) {
+        Sent answer = answers.get(i);
+        if (answer instanceof Sent.Confirmed) {
+          acknowledge(left.get(i).delivery());
+        } else {
+          rest.add(left.get(i));
+          why =
+              answer instanceof Sent.Unroutable nowhere
+                  ? nowhere.reason()
+                  : String.valueOf(((Sent.Failed) answer).cause().getMessage());
+        }
+      }
+      left = rest;
+      if (left.isEmpty()) {
+        trouble.accept(null);
+      } else {
+        // Not given back meanwhile: that would count against the delivery limit of the queue.
+        cancel();
+        trouble.accept(why + " Nothing more is acknowledged until then.");
+        control.await(PARKING_WAIT);
+      }
+    }
+  }
+
+  void close() {
+    parking.close();
+  }
+
+  private void acknowledge(Delivery delivery) throws IOException {
+    channel.basicAck(delivery.getEnvelope().getDeliveryTag(), false);
+  }
+}

@@ -1,0 +1,97 @@
+package dev.pigeonhole.rabbitmq;
+
+import com.rabbitmq.client.AMQP.BasicProperties;
+import com.rabbitmq.client.Delivery;
+import dev.pigeonhole.Headers;
+import dev.pigeonhole.transport.Envelope;
+import java.nio.charset.StandardCharsets;
+import java.util.Date;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** A delivery of AMQP 0-9-1 as an envelope, and an envelope as what is published. */
+final class Envelopes {
+  /** What a short string of AMQP holds, in bytes. */
+  private static final int LONGEST_SHORT_STRING = 255;
+
+  /** The delivery mode of what survives the end of a broker. */
+  static final int DURABLE = 2;
+
+  private Envelopes() {}
+
+  static Envelope in(String queue, Delivery delivery) {
+    BasicProperties properties = delivery.getProperties();
+    Headers all = Fields.in(properties.getHeaders());
+    Date timestamp = properties.getTimestamp();
+    Envelope.Builder envelope = Envelope.of(Names.TRANSPORT, queue);
+    all.asMap().keySet().stream()
+        .filter(Names::isTheBrokers)
+        .forEach(name -> envelope.property(name, all.get(name)));
+    return envelope
+        .id(named(properties.getMessageId(), all, Names.ID))
+        .type(named(properties.getType(), all, Names.TYPE))
+        .key(all.text(Names.KEY).orElse(null))
+        .contentType(properties.getContentType())
+        .body(delivery.getBody())
+        .headers(theirs(all))
+        .property("exchange", emptyToNull(delivery.getEnvelope().getExchange()))
+        .property("routing-key", emptyToNull(delivery.getEnvelope().getRoutingKey()))
+        .property("correlation-id", properties.getCorrelationId())
+        .property("reply-to", properties.getReplyTo())
+        .property("app-id", properties.getAppId())
+        .property("user-id", properties.getUserId())
+        .property("content-encoding", properties.getContentEncoding())
+        .sentAt(timestamp == null ? null : timestamp.toInstant())
+        .redelivered(delivery.getEnvelope().isRedeliver())
+        .build();
+  }
+
+  /** A longer one than AMQP holds is in a header. */
+  private static @Nullable String named(@Nullable String property, Headers headers, String name) {
+    Optional<String> longer = headers.text(name);
+    return longer.orElse(property);
+  }
+
+  /** Without ours and the broker's: the same message must look the same when it comes again. */
+  private static Headers theirs(Headers all) {
+    Map<String, @Nullable Object> rest = new LinkedHashMap<>(all.asMap());
+    return rest.keySet().removeIf(name -> Names.isOurs(name) || Names.isTheBrokers(name))
+        ? Headers.of(rest)
+        : all;
+  }
+
+  private static @Nullable String emptyToNull(@Nullable String text) {
+    return text == null || text.isEmpty() ? null : text;
+  }
+
+  static BasicProperties out(Envelope envelope) {
+    Map<String, @Nullable Object> headers = Fields.out(envelope.headers());
+    String id = shortOrHeader(envelope.id().orElse(null), headers, Names.ID);
+    String type = shortOrHeader(envelope.type().orElse(null), headers, Names.TYPE);
+    envelope.key().ifPresent(key -> headers.put(Names.KEY, key));
+    Headers properties = envelope.properties();
+    return new BasicProperties.Builder()
+        .messageId(id)
+        .type(type)
+        .contentType(envelope.contentType().orElse(null))
+        .contentEncoding(properties.text("content-encoding").orElse(null))
+        .correlationId(properties.text("correlation-id").orElse(null))
+        .replyTo(properties.text("reply-to").orElse(null))
+        .appId(properties.text("app-id").orElse(null))
+        .timestamp(envelope.sentAt().map(Date::from).orElse(null))
+        .deliveryMode(DURABLE)
+        .headers(headers)
+        .build();
+  }
+
+  static @Nullable String shortOrHeader(
+      @Nullable String text, Map<String, @Nullable Object> headers, String name) {
+    if (text == null || text.getBytes(StandardCharsets.UTF_8).length <= LONGEST_SHORT_STRING) {
+      return text;
+    }
+    headers.put(name, text);
+    return null;
+  }
+}

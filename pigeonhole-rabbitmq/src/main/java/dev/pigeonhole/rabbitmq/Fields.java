@@ -1,0 +1,94 @@
+package dev.pigeonhole.rabbitmq;
+
+import com.rabbitmq.client.LongString;
+import dev.pigeonhole.Headers;
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Date;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Headers as AMQP 0-9-1 knows them, and as we do: what AMQP has no place for becomes text. */
+final class Fields {
+  private Fields() {}
+
+  static Headers in(@Nullable Map<String, Object> table) {
+    return table == null || table.isEmpty() ? Headers.none() : Headers.of(map(table));
+  }
+
+  private static Map<String, @Nullable Object> map(Map<?, ?> table) {
+    Map<String, @Nullable Object> map = new LinkedHashMap<>();
+    table.forEach((name, value) -> map.put(String.valueOf(name), in(value)));
+    return map;
+  }
+
+  private static @Nullable Object in(@Nullable Object value) {
+    if (value instanceof LongString text) {
+      return text(text.getBytes());
+    }
+    if (value instanceof Date date) {
+      return date.toInstant();
+    }
+    if (value instanceof Byte || value instanceof Short || value instanceof Integer) {
+      return ((Number) value).longValue();
+    }
+    if (value instanceof Float number) {
+      return number.doubleValue();
+    }
+    if (value instanceof Map<?, ?> table) {
+      return map(table);
+    }
+    if (value instanceof List<?> list) {
+      List<@Nullable Object> all = new ArrayList<>(list.size());
+      list.forEach(each -> all.add(in(each)));
+      return all;
+    }
+    return value;
+  }
+
+  /** A long string may be any bytes; those that are no text stay bytes. */
+  private static Object text(byte[] bytes) {
+    try {
+      return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
+    } catch (CharacterCodingException e) {
+      return bytes;
+    }
+  }
+
+  static Map<String, @Nullable Object> out(Headers headers) {
+    Map<String, @Nullable Object> table = new LinkedHashMap<>();
+    headers.asMap().forEach((name, value) -> table.put(name, out(value)));
+    return table;
+  }
+
+  private static @Nullable Object out(@Nullable Object value) {
+    if (value instanceof BigInteger
+        || (value instanceof BigDecimal number
+            && (number.scale() < 0
+                || number.scale() > 255
+                || number.unscaledValue().bitLength() > 31))) {
+      return value.toString(); // larger than AMQP has a place for
+    }
+    if (value instanceof Instant instant) {
+      return instant.getNano() == 0 ? Date.from(instant) : instant.toString();
+    }
+    if (value instanceof Map<?, ?> map) {
+      Map<String, @Nullable Object> table = new LinkedHashMap<>();
+      map.forEach((name, each) -> table.put(String.valueOf(name), out(each)));
+      return table;
+    }
+    if (value instanceof List<?> list) {
+      List<@Nullable Object> all = new ArrayList<>(list.size());
+      list.forEach(each -> all.add(out(each)));
+      return all;
+    }
+    return value;
+  }
+}

@@ -1,0 +1,131 @@
+package dev.pigeonhole.rabbitmq;
+
+import com.rabbitmq.client.Connection;
+import com.rabbitmq.client.ConnectionFactory;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A connection to publish over, made when it is needed and made again when it is gone. It is made
+ * in a thread of its own, because a broker that says nothing would hold the sender for longer than
+ * it may take. Safe for many threads.
+ */
+final class Link {
+  private final ConnectionFactory factory;
+  private final String name;
+  private @Nullable CompletableFuture<Open> current; // guarded by this
+
+  Link(ConnectionFactory factory, String name) {
+    this.factory = factory;
+    this.name = name;
+  }
+
+  private static final class Open {
+    final Connection connection;
+    private Publisher publisher; // guarded by this
+    private volatile @Nullable String blocked;
+
+    Open(Connection connection) throws IOException {
+      this.connection = connection;
+      try {
+        this.publisher = new Publisher(connection);
+      } catch (IOException | RuntimeException e) {
+        Connections.abort(connection);
+        throw e;
+      }
+      connection.addBlockedListener(reason -> blocked = reason, () -> blocked = null);
+    }
+
+    /** What was published to an exchange that is not there has closed the channel. */
+    synchronized Publisher publisher() throws IOException {
+      if (!publisher.isOpen()) {
+        publisher = new Publisher(connection);
+      }
+      return publisher;
+    }
+  }
+
+  /**
+   * Something to publish with.
+   *
+   * @throws InboxException with {@code PH-OBX-04} if there is none within this time
+   */
+  Publisher publisher(Duration patience) throws InterruptedException {
+    try {
+      Open open = opening().get(patience.toNanos(), TimeUnit.NANOSECONDS);
+      String blocked = open.blocked;
+      if (blocked != null) {
+        throw unconfirmed("it has blocked the connection (%s)".formatted(blocked), null);
+      }
+      return open.publisher();
+    } catch (ExecutionException e) {
+      throw unconfirmed(String.valueOf(e.getCause()), e.getCause());
+    } catch (TimeoutException e) {
+      throw unconfirmed("no connection in time", e);
+    } catch (IOException | RuntimeException e) {
+      if (e instanceof InboxException) {
+        throw (InboxException) e;
+      }
+      throw unconfirmed(String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  private static InboxException unconfirmed(String why, @Nullable Throwable cause) {
+    return new InboxException(
+        ErrorCode.SEND_UNCONFIRMED,
+        "RabbitMQ takes no messages now: %s. They are sent again.".formatted(why),
+        cause);
+  }
+
+  private synchronized CompletableFuture<Open> opening() {
+    CompletableFuture<Open> now = current;
+    if (now == null || isGone(now)) {
+      now = connect();
+      current = now;
+    }
+    return now;
+  }
+
+  private static boolean isGone(CompletableFuture<Open> opening) {
+    return opening.isDone()
+        && (opening.isCompletedExceptionally() || !opening.join().connection.isOpen());
+  }
+
+  private CompletableFuture<Open> connect() {
+    CompletableFuture<Open> opening = new CompletableFuture<>();
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                Open open = new Open(factory.newConnection(name));
+                if (!opening.complete(open)) {
+                  Connections.abort(open.connection); // closed meanwhile
+                }
+              } catch (Exception | Error e) {
+                opening.completeExceptionally(e);
+              }
+            },
+            name);
+    thread.setDaemon(true);
+    thread.start();
+    return opening;
+  }
+
+  void close() {
+    CompletableFuture<Open> last;
+    synchronized (this) {
+      last = current;
+      current = null;
+    }
+    if (last != null && !last.cancel(false) && !last.isCompletedExceptionally()) {
+      Connections.abort(last.join().connection);
+    }
+  }
+}

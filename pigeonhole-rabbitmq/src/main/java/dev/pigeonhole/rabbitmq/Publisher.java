@@ -1,0 +1,205 @@
+package dev.pigeonhole.rabbitmq;
+
+import com.rabbitmq.client.AMQP;
+import com.rabbitmq.client.AMQP.BasicProperties;
+import com.rabbitmq.client.AlreadyClosedException;
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Connection;
+import com.rabbitmq.client.Return;
+import com.rabbitmq.client.ShutdownSignalException;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.PoisonException;
+import dev.pigeonhole.transport.Sent;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentNavigableMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Publishes over one channel and waits until the broker has it. A confirm alone does not mean that:
+ * what no queue wants is confirmed as well, and only a mandatory message comes back before its
+ * confirm. Safe for many threads; void with its channel.
+ */
+final class Publisher {
+
+  /** One message to publish. */
+  record Outgoing(String exchange, String routingKey, BasicProperties properties, byte[] body) {
+    String place() {
+      return exchange.isEmpty()
+          ? "queue '%s'".formatted(routingKey)
+          : "exchange '%s' with the routing key '%s'".formatted(exchange, routingKey);
+    }
+  }
+
+  private final Channel channel;
+
+  /** Numbers are taken and messages written in one order. */
+  private final ReentrantLock writing = new ReentrantLock();
+
+  private final ConcurrentNavigableMap<Long, Receipt> waiting = new ConcurrentSkipListMap<>();
+
+  Publisher(Connection connection) throws IOException {
+    channel = connection.createChannel();
+    if (channel == null) {
+      throw new IOException("the broker allows no more channels");
+    }
+    channel.confirmSelect();
+    channel.addReturnListener(this::returned);
+    channel.addConfirmListener(
+        (number, multiple) -> settle(number, multiple, new Sent.Confirmed()),
+        (number, multiple) -> settle(number, multiple, failed("the broker refuses it", null)));
+    channel.addShutdownListener(this::ended);
+  }
+
+  boolean isOpen() {
+    return channel.isOpen();
+  }
+
+  /** Returns when the broker has answered for all of them, or after this time. */
+  List<Sent> publish(List<Outgoing> messages, Duration patience) throws InterruptedException {
+    long end = System.nanoTime() + patience.toNanos();
+    List<Receipt> receipts = messages.stream().map(Receipt::new).toList();
+    try {
+      for (Receipt receipt : receipts) {
+        if (!write(receipt, end)) {
+          break; // none may overtake it
+        }
+      }
+      List<Sent> answers = new ArrayList<>(receipts.size());
+      for (Receipt receipt : receipts) {
+        answers.add(receipt.await(end));
+      }
+      return answers;
+    } finally {
+      receipts.forEach(receipt -> waiting.remove(receipt.number));
+    }
+  }
+
+  /** Whether it is on its way. Somebody else may be stuck in a full connection meanwhile. */
+  private boolean write(Receipt receipt, long end) throws InterruptedException {
+    if (!writing.tryLock(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS)) {
+      return false;
+    }
+    try {
+      receipt.number = channel.getNextPublishSeqNo();
+      waiting.put(receipt.number, receipt);
+      Outgoing message = receipt.message;
+      channel.basicPublish(
+          message.exchange(), message.routingKey(), true, numbered(receipt), message.body());
+      return true;
+    } catch (IOException | AlreadyClosedException e) {
+      receipt.settle(failed("the connection was lost", e));
+      return true;
+    } catch (RuntimeException e) {
+      // The client has counted what it could not write: its numbers are no longer the broker's.
+      receipt.settle(unwritable(receipt.message, e));
+      Connections.abort(channel);
+      return true;
+    } finally {
+      writing.unlock();
+    }
+  }
+
+  private static Sent unwritable(Outgoing message, RuntimeException cause) {
+    return new Sent.Failed(
+        new PoisonException(
+            ErrorCode.ENVELOPE_UNMAPPABLE,
+            "AMQP cannot carry this message to %s: %s. Names, ids of correlation and routing keys have up to 255 bytes."
+                .formatted(message.place(), cause.getMessage()),
+            cause));
+  }
+
+  /** What comes back has nothing else to tell it by. */
+  private static BasicProperties numbered(Receipt receipt) {
+    BasicProperties properties = receipt.message.properties();
+    Map<String, @Nullable Object> headers = new HashMap<>();
+    if (properties.getHeaders() != null) {
+      headers.putAll(properties.getHeaders());
+    }
+    headers.put(Names.PUBLISH, receipt.number);
+    return properties.builder().headers(headers).build();
+  }
+
+  private void returned(Return message) {
+    Object number = message.getProperties().getHeaders().get(Names.PUBLISH);
+    Receipt receipt = number instanceof Long known ? waiting.get(known) : null;
+    if (receipt != null) {
+      receipt.settle(unroutable(receipt.message, message.getReplyText()));
+    }
+  }
+
+  private void settle(long number, boolean multiple, Sent answer) {
+    if (multiple) {
+      waiting.headMap(number, true).values().forEach(each -> each.settle(answer));
+    } else {
+      Receipt receipt = waiting.get(number);
+      if (receipt != null) {
+        receipt.settle(answer);
+      }
+    }
+  }
+
+  private void ended(ShutdownSignalException cause) {
+    String told = String.valueOf(cause.getMessage());
+    boolean missing =
+        cause.getReason() instanceof AMQP.Channel.Close close
+            && close.getReplyCode() == AMQP.NOT_FOUND;
+    for (Receipt each : waiting.values()) {
+      each.settle(
+          missing ? unroutable(each.message, told) : failed("the connection was lost", cause));
+    }
+  }
+
+  private static Sent unroutable(Outgoing message, String told) {
+    return new Sent.Unroutable(
+        "%s: Nobody takes what is published to %s: %s. Declare it, or bind a queue to it."
+            .formatted(ErrorCode.DEAD_LETTERS_UNROUTABLE.text(), message.place(), told));
+  }
+
+  private static Sent failed(String why, @Nullable Throwable cause) {
+    return new Sent.Failed(
+        new InboxException(
+            ErrorCode.SEND_UNCONFIRMED,
+            "RabbitMQ has not confirmed the message: %s. It may be there nevertheless, and is sent again."
+                .formatted(why),
+            cause));
+  }
+
+  /** The first answer counts: a return comes before the confirm of the same message. */
+  private static final class Receipt {
+    final Outgoing message;
+    long number; // of the thread that publishes
+    private @Nullable Sent answer; // guarded by this
+
+    Receipt(Outgoing message) {
+      this.message = message;
+    }
+
+    synchronized void settle(Sent said) {
+      if (answer == null) {
+        answer = said;
+        notifyAll();
+      }
+    }
+
+    synchronized Sent await(long end) throws InterruptedException {
+      while (answer == null) {
+        long left = end - System.nanoTime();
+        if (left <= 0) {
+          settle(failed("no answer in time", null));
+        } else {
+          TimeUnit.NANOSECONDS.timedWait(this, left);
+        }
+      }
+      return answer;
+    }
+  }
+}

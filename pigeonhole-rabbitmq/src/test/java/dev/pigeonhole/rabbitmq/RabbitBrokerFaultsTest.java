@@ -1,0 +1,166 @@
+package dev.pigeonhole.rabbitmq;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.rabbitmq.client.ConnectionFactory;
+import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.RabbitServer;
+import dev.pigeonhole.transport.Envelope;
+import dev.pigeonhole.transport.Sent;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What a broker does to everybody: it ends, freezes, blocks, and loses patience. */
+@Timeout(300)
+class RabbitBrokerFaultsTest {
+  private static final Duration QUICK = Duration.ofMillis(100);
+
+  private static RabbitServer server;
+
+  private final Intake intake = new Intake();
+  private TestQueue queue;
+  private RabbitSource source;
+
+  @BeforeAll
+  static void startServer() {
+    server = RabbitServer.start();
+  }
+
+  @AfterAll
+  static void closeServer() {
+    server.close();
+  }
+
+  @BeforeEach
+  void declare() {
+    queue = TestQueue.on(server, it -> it);
+  }
+
+  @AfterEach
+  void stop() {
+    intake.open();
+    if (source != null) {
+      source.stop(Duration.ofSeconds(10));
+    }
+    queue.close();
+  }
+
+  private void start(ConnectionFactory factory) {
+    source = RabbitSource.queue(factory, queue.name()).reconnect(QUICK, QUICK);
+    source.start(intake);
+  }
+
+  private void send(String... ids) {
+    for (String id : ids) {
+      queue.send(Envelope.of("test", "queue").id(id).type("t").body(new byte[] {1}).build());
+    }
+  }
+
+  private static Envelope envelope(String id) {
+    return Envelope.of("rabbitmq", "queue").id(id).body(new byte[] {1}).build();
+  }
+
+  @Test
+  void rq07_aBrokerThatLosesPatienceWithASlowHandlerDeliversAgainAndNothingIsLost() {
+    patience(500, 200);
+    try {
+      intake.close();
+      start(queue.straight());
+      send("slow");
+      intake.awaitOffered("slow");
+      Eventually.until("the broker to take it back", Intake.LIMIT, () -> queue.ready() == 1);
+    } finally {
+      patience(1_800_000, 60_000);
+    }
+    intake.open();
+    intake.awaitTaken("slow");
+    send("next");
+    intake.awaitTaken("next");
+    Eventually.until("an empty queue", Intake.LIMIT, () -> queue.unacknowledged() == 0);
+    assertThat(intake.offers("slow")).isEqualTo(2);
+  }
+
+  /**
+   * After how long without an acknowledgement a channel is closed, and how often that is looked at.
+   */
+  private static void patience(int millis, int look) {
+    server.eval(
+        "application:set_env(rabbit, consumer_timeout, %d), application:set_env(rabbit, channel_tick_interval, %d)."
+            .formatted(millis, look));
+  }
+
+  @Test
+  void rq09_d104_aBlockedConnectionIsNoConfirmAndIsOverWhenTheAlarmIs() throws Exception {
+    RabbitTransport transport = RabbitTransport.queue(queue.straight(), queue.name());
+    assertThat(transport.send(List.of(envelope("before")), Intake.LIMIT))
+        .hasOnlyElementsOfType(Sent.Confirmed.class);
+    server.ctl("set_vm_memory_high_watermark", "0");
+    try {
+      Eventually.until(
+          "a word of the alarm",
+          Intake.LIMIT,
+          () -> outcome(transport, "blocked").contains("blocked the connection"));
+    } finally {
+      server.ctl("set_vm_memory_high_watermark", "0.4");
+    }
+    Eventually.until(
+        "the end of the alarm",
+        Intake.LIMIT,
+        () -> outcome(transport, "after").equals("confirmed"));
+    transport.close();
+  }
+
+  private static String outcome(RabbitTransport transport, String id) throws InterruptedException {
+    try {
+      Sent sent = transport.send(List.of(envelope(id)), Duration.ofSeconds(1)).get(0);
+      return sent instanceof Sent.Failed failed
+          ? String.valueOf(failed.cause().getMessage())
+          : "confirmed";
+    } catch (RuntimeException e) {
+      return String.valueOf(e.getMessage());
+    }
+  }
+
+  @Test
+  void rq12_whatWasConfirmedSurvivesTheCrashOfTheBroker() {
+    intake.close();
+    start(queue.straight());
+    send("a", "b");
+    intake.awaitOffered("a");
+    server.writeQueues();
+    server.crash();
+    server.restart();
+    intake.open();
+    intake.awaitTaken("a", "b");
+    Eventually.until("an empty queue", Intake.LIMIT, () -> queue.unacknowledged() == 0);
+    queue.reconnect();
+    send("c");
+    intake.awaitTaken("c");
+  }
+
+  @Test
+  void rq13_aFrozenBrokerIsNoticedByItsSilence() {
+    ConnectionFactory factory = queue.straight();
+    factory.setRequestedHeartbeat(1);
+    factory.setHandshakeTimeout(1_000);
+    start(factory);
+    send("before");
+    intake.awaitTaken("before");
+    server.pause();
+    try {
+      Eventually.until("trouble", Intake.LIMIT, () -> source.trouble().isPresent());
+    } finally {
+      server.resume();
+    }
+    queue.reconnect();
+    send("after");
+    intake.awaitTaken("after");
+    Eventually.until("no trouble", Intake.LIMIT, () -> source.trouble().isEmpty());
+  }
+}

@@ -1,0 +1,129 @@
+package dev.pigeonhole.rabbitmq;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.jdbc.Schema;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.FaultProxy;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import dev.pigeonhole.transport.Envelope;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** From a queue through an inbox to its handlers. */
+@Timeout(300)
+class RabbitInboxTest {
+  private final AtomicInteger runs = new AtomicInteger();
+
+  private Channel channel(boolean fails) {
+    return Channel.named("things")
+        .on(byte[].class)
+        .named("thing.happened")
+        .handle(
+            "note",
+            thing -> {
+              runs.incrementAndGet();
+              if (fails) {
+                throw new IllegalStateException("not today");
+              }
+            })
+        .build();
+  }
+
+  private static void send(TestQueue queue, String id) {
+    queue.send(
+        Envelope.of("rabbitmq", queue.name())
+            .id(id)
+            .type("thing.happened")
+            .body(new byte[] {1})
+            .build());
+  }
+
+  private static void awaitEmpty(TestQueue queue) {
+    Eventually.until("an empty queue", Intake.LIMIT, () -> queue.unacknowledged() == 0);
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void b07_whatCannotBeStoredIsNotAcknowledgedAndComesWhenItCan(DatabaseKind kind) {
+    try (TestDatabase database = TestDatabases.open(kind);
+        FaultProxy proxy = FaultProxy.to(TestDatabases.server(kind));
+        HikariDataSource pool = database.through(proxy).pool(5);
+        TestQueue queue = TestQueue.create()) {
+      Schema.migrate(database.dataSource());
+      try (RunningInbox running =
+          Inbox.on(JdbcStore.of(pool)).channel(channel(false), queue.source()).build().start()) {
+        send(queue, "before");
+        awaitEmpty(queue);
+        proxy.refuse(true);
+        proxy.cut();
+        send(queue, "during");
+        Eventually.until("it to be handed out", Intake.LIMIT, () -> queue.ready() == 0);
+        assertThat(queue.unacknowledged()).isEqualTo(1);
+        proxy.refuse(false);
+        awaitEmpty(queue);
+        Eventually.until("both to be handled", Intake.LIMIT, () -> runs.get() >= 2);
+      }
+      assertThat(runs).hasValue(2);
+      assertThat(queue.putAside()).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void b08_aHandlerThatFailsLaterDoesNotTouchTheAcknowledgement(DatabaseKind kind) {
+    try (TestDatabase database = TestDatabases.open(kind);
+        TestQueue queue = TestQueue.create()) {
+      Schema.migrate(database.dataSource());
+      try (RunningInbox running =
+          Inbox.on(JdbcStore.of(database.dataSource()))
+              .channel(channel(true), queue.source())
+              .build()
+              .start()) {
+        send(queue, "m");
+        Eventually.until("a failure", Intake.LIMIT, () -> runs.get() > 0);
+        awaitEmpty(queue);
+        assertThat(queue.putAside()).isEmpty();
+        Eventually.until("a retry from the database", Intake.LIMIT, () -> runs.get() > 1);
+        assertThat(queue.unacknowledged()).isZero();
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void whatComesAgainOverAnotherConnectionIsHandledOnce(DatabaseKind kind) {
+    try (TestDatabase database = TestDatabases.open(kind);
+        TestQueue queue = TestQueue.create()) {
+      Schema.migrate(database.dataSource());
+      Duration quick = Duration.ofMillis(20);
+      try (RunningInbox running =
+          Inbox.on(JdbcStore.of(database.dataSource()))
+              .channel(channel(false), queue.source().reconnect(quick, quick))
+              .build()
+              .start()) {
+        for (int i = 0; i < 100; i++) {
+          send(queue, "m-" + i);
+          send(queue, "m-" + i / 2);
+          if (i % 20 == 10) {
+            queue.proxy().cut();
+          }
+        }
+        awaitEmpty(queue);
+        Eventually.until("all to be handled", Intake.LIMIT, () -> runs.get() >= 100);
+      }
+      assertThat(runs).hasValue(100);
+      assertThat(queue.proxy().hits()).isPositive();
+    }
+  }
+}
