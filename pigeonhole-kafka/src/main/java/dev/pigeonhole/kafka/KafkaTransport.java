@@ -1,0 +1,220 @@
+package dev.pigeonhole.kafka;
+
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.PoisonException;
+import dev.pigeonhole.transport.Envelope;
+import dev.pigeonhole.transport.Sent;
+import dev.pigeonhole.transport.Transport;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.InterruptException;
+import org.apache.kafka.common.errors.InvalidTopicException;
+import org.apache.kafka.common.errors.RecordTooLargeException;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sends to a topic of Kafka. A message is sent when all replicas that count have it; where there is
+ * no such topic it is unroutable. The ordering key of a message is the key of its record.
+ *
+ * <pre>{@code
+ * Transport orders = KafkaTransport.topic(Map.of("bootstrap.servers", brokers), "orders");
+ * }</pre>
+ */
+public final class KafkaTransport implements Transport {
+  private static final Duration CLOSE = Duration.ofSeconds(5);
+
+  /** How long the client may wait inside for a topic it does not know; then we look ourselves. */
+  private static final int LOOK_MILLIS = 1_000;
+
+  private final ClientSettings settings;
+  private final String topic;
+  private @Nullable Producer<byte[], byte[]> producer; // guarded by this
+
+  private KafkaTransport(ClientSettings settings, String topic) {
+    this.settings = settings;
+    this.topic = topic;
+  }
+
+  /**
+   * To this topic, which is never created here.
+   *
+   * @param producerConfig for Kafka's producer; serializers, {@code acks} and the like are ours
+   * @throws ConfigurationException with {@code PH-KFK-08} without {@code bootstrap.servers}
+   */
+  public static KafkaTransport topic(Map<String, ?> producerConfig, String topic) {
+    Objects.requireNonNull(topic, "topic");
+    if (!producerConfig.containsKey(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG)) {
+      throw new ConfigurationException(
+          ErrorCode.KAFKA_SETTING_REFUSED,
+          "The producer for topic '%s' has no 'bootstrap.servers': say where the brokers are."
+              .formatted(topic));
+    }
+    return new KafkaTransport(new ClientSettings(producerConfig), topic);
+  }
+
+  @Override
+  public String kind() {
+    return "kafka";
+  }
+
+  @Override
+  public String destination() {
+    return topic;
+  }
+
+  @Override
+  public List<Sent> send(List<Envelope> envelopes, Duration timeout) throws InterruptedException {
+    long end = System.nanoTime() + timeout.toNanos();
+    List<Future<?>> started = new ArrayList<>(envelopes.size());
+    Future<?> unknown = null;
+    for (Envelope envelope : envelopes) {
+      if (unknown == null) {
+        Future<?> sending = start(envelope);
+        unknown = isOfAnUnknownTopic(sending) ? whyUnknown(sending, end) : null;
+        started.add(unknown == null ? sending : unknown);
+      } else {
+        started.add(unknown); // each would wait as long again
+      }
+    }
+    List<Sent> sent = new ArrayList<>(started.size());
+    for (Future<?> each : started) {
+      sent.add(outcome(each, end));
+    }
+    return sent;
+  }
+
+  private Future<?> start(Envelope envelope) throws InterruptedException {
+    try {
+      return producer().send(KafkaPublisher.record(envelope, topic));
+    } catch (InterruptException e) {
+      boolean unused = Thread.interrupted();
+      throw new InterruptedException("interrupted while sending to Kafka");
+    } catch (RuntimeException e) {
+      return CompletableFuture.failedFuture(e);
+    }
+  }
+
+  /** The client knows neither the topic nor whether there are brokers: nothing was sent. */
+  private static boolean isOfAnUnknownTopic(Future<?> sending) throws InterruptedException {
+    if (!sending.isDone()) {
+      return false;
+    }
+    try {
+      sending.get();
+      return false;
+    } catch (ExecutionException e) {
+      return e.getCause() instanceof org.apache.kafka.common.errors.TimeoutException;
+    }
+  }
+
+  private Future<?> whyUnknown(Future<?> sending, long end) throws InterruptedException {
+    return isMissing(end)
+        ? CompletableFuture.failedFuture(new UnknownTopicOrPartitionException("no such topic"))
+        : sending;
+  }
+
+  private Sent outcome(Future<?> sending, long end) throws InterruptedException {
+    try {
+      sending.get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
+      return new Sent.Confirmed();
+    } catch (ExecutionException e) {
+      return judge(e.getCause() == null ? e : e.getCause());
+    } catch (TimeoutException e) {
+      return unconfirmed(e);
+    }
+  }
+
+  private Sent judge(Throwable failure) {
+    if (failure instanceof RecordTooLargeException) {
+      return new Sent.Failed(
+          new PoisonException(
+              ErrorCode.PAYLOAD_TOO_LARGE,
+              "Kafka takes no record of this size in topic '%s': %s. Raise max.message.bytes of the topic, or send a reference."
+                  .formatted(topic, failure.getMessage()),
+              failure));
+    }
+    if (failure instanceof InvalidTopicException
+        || failure instanceof UnknownTopicOrPartitionException) {
+      return new Sent.Unroutable(
+          "There is no topic '%s'. Create it, or correct the name.".formatted(topic));
+    }
+    return failure instanceof InboxException ? new Sent.Failed(failure) : unconfirmed(failure);
+  }
+
+  private Sent unconfirmed(Throwable failure) {
+    return new Sent.Failed(
+        new InboxException(
+            ErrorCode.SEND_UNCONFIRMED,
+            "Kafka has not confirmed the message for topic '%s': %s. It may be there nevertheless, and is sent again."
+                .formatted(topic, failure.getMessage()),
+            failure));
+  }
+
+  /**
+   * Whether brokers that answer know of no such topic; the producer cannot tell that from silence.
+   */
+  private boolean isMissing(long end) throws InterruptedException {
+    long left = Math.max(LOOK_MILLIS, TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime()));
+    Admin admin;
+    try {
+      admin = Admin.create(settings.forAdmin());
+    } catch (KafkaException e) {
+      return false;
+    }
+    try {
+      admin.describeTopics(List.of(topic)).allTopicNames().get(left, TimeUnit.MILLISECONDS);
+      return false;
+    } catch (ExecutionException e) {
+      return e.getCause() instanceof UnknownTopicOrPartitionException;
+    } catch (TimeoutException e) {
+      return false;
+    } finally {
+      admin.close(Duration.ZERO); // otherwise it waits for answers that nobody wants
+    }
+  }
+
+  private synchronized Producer<byte[], byte[]> producer() {
+    Producer<byte[], byte[]> present = producer;
+    if (present == null) {
+      Map<String, Object> config = new HashMap<>(settings.forProducer());
+      config.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, LOOK_MILLIS);
+      present = new KafkaProducer<>(config);
+      producer = present;
+    }
+    return present;
+  }
+
+  @Override
+  public void close() {
+    Producer<byte[], byte[]> last;
+    synchronized (this) {
+      last = producer;
+      producer = null;
+    }
+    if (last != null) {
+      last.close(CLOSE);
+    }
+  }
+
+  @Override
+  public String toString() {
+    return kind() + ":" + topic;
+  }
+}

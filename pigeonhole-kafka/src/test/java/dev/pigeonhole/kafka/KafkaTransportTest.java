@@ -1,0 +1,102 @@
+package dev.pigeonhole.kafka;
+
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.pigeonhole.support.Direction;
+import dev.pigeonhole.support.FaultProxy;
+import dev.pigeonhole.support.KafkaServer;
+import dev.pigeonhole.support.Ports;
+import dev.pigeonhole.tck.BrokerTransportContract;
+import dev.pigeonhole.transport.Envelope;
+import dev.pigeonhole.transport.Transport;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** The transport passes the contract on a real broker. */
+class KafkaTransportTest extends BrokerTransportContract {
+  private static FaultProxy proxy;
+  private static KafkaServer server;
+
+  @BeforeAll
+  static void start() {
+    proxy = FaultProxy.to("127.0.0.1", Ports.free());
+    server = KafkaServer.start(proxy);
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+    proxy.close();
+  }
+
+  @Test
+  void withoutBrokersThereIsNothingToSendTo() {
+    assertThatThrownBy(() -> KafkaTransport.topic(Map.of(), "orders"))
+        .hasMessageStartingWith("PH-KFK-08")
+        .hasMessageContaining("orders");
+  }
+
+  @Override
+  protected TornTarget target() {
+    return new Topic();
+  }
+
+  private static final class Topic implements TornTarget {
+    private final TestBroker broker = TestBroker.on(server);
+    private final String topic = broker.topic(1);
+
+    private static Transport to(String topic) {
+      return KafkaTransport.topic(Map.of("bootstrap.servers", "127.0.0.1:" + proxy.port()), topic);
+    }
+
+    @Override
+    public Transport transport() {
+      return to(topic);
+    }
+
+    @Override
+    public Transport toNowhere() {
+      return to("nowhere");
+    }
+
+    @Override
+    public List<Envelope> received() {
+      RecordReader reader =
+          new RecordReader(
+              new KafkaSource.Choices(new ClientSettings(broker.config()), List.of(topic)),
+              UnaryOperator.identity());
+      return broker.read(topic).stream().map(reader::read).toList();
+    }
+
+    @Override
+    public void stall() {
+      proxy.blackhole(Direction.TO_CLIENT);
+    }
+
+    @Override
+    public void resume() {
+      proxy.heal();
+    }
+
+    @Override
+    public OptionalInt tooLarge() {
+      return OptionalInt.of(2_000_000);
+    }
+
+    @Override
+    public void disconnect() {
+      proxy.cut();
+    }
+
+    @Override
+    public void close() {
+      proxy.heal();
+      broker.close();
+    }
+  }
+}
