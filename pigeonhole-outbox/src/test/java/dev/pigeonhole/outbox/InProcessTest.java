@@ -1,0 +1,164 @@
+package dev.pigeonhole.outbox;
+
+import static dev.pigeonhole.outbox.Office.order;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.Received;
+import dev.pigeonhole.Unhandled;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import dev.pigeonhole.tck.TransportContract;
+import dev.pigeonhole.tck.TransportTarget;
+import dev.pigeonhole.testkit.MemoryStore;
+import dev.pigeonhole.transport.Envelope;
+import dev.pigeonhole.transport.MessageMapper;
+import dev.pigeonhole.transport.Transport;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** An inbox of the process is a transport like any other, wherever it keeps its messages. */
+class InProcessTest extends TransportContract {
+
+  @Override
+  protected TransportTarget target() {
+    return new InboxTarget();
+  }
+
+  @Test
+  void itReachesAnInboxInAnotherStore() {
+    List<String> handled = new ArrayList<>();
+    Channel orders =
+        Channel.named("orders")
+            .on(OrderPlaced.class)
+            .handleMessage(
+                "ship",
+                received -> handled.add(received.message() + " " + received.payload().order()))
+            .build();
+    Inbox elsewhere = Inbox.on(MemoryStore.create()).codec(new LineCodec()).channel(orders).build();
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.H2)) {
+      Office office = Office.in(database);
+      Outbox outbox =
+          office
+              .outbox()
+              .named("shop")
+              .route(OrderPlaced.class, InProcess.into(elsewhere, "orders"))
+              .build();
+      String id = office.commit(connection -> outbox.publish(connection, order(1)));
+      outbox.drain();
+      elsewhere.drain();
+
+      assertThat(handled).singleElement().asString().contains("shop").contains(id).contains("o-1");
+    }
+  }
+
+  /** A channel whose mapper can be stopped. */
+  private static final class InboxTarget implements TransportTarget {
+    private static final int LARGEST = 2_000_000;
+
+    private final List<Envelope> arrived = new ArrayList<>(); // guarded by this, as below
+    private @Nullable CountDownLatch gate;
+    private final Inbox inbox;
+
+    InboxTarget() {
+      Channel things =
+          Channel.named("things")
+              .onConflict(OnConflict.KEEP)
+              .mappedBy(
+                  envelope -> {
+                    pass();
+                    return MessageMapper.plain().orderedByKey().toMessage(envelope);
+                  })
+              .on(byte[].class)
+              .named("thing.happened")
+              .handleMessage("see", this::keep)
+              .build();
+      Channel nothing =
+          Channel.named("nothing")
+              .unhandled(Unhandled.REJECT)
+              .on(byte[].class)
+              .named("other.thing")
+              .handle("never", each -> {})
+              .build();
+      inbox =
+          Inbox.on(MemoryStore.create())
+              .maxPayload(LARGEST)
+              .channel(things)
+              .channel(nothing)
+              .build();
+    }
+
+    private void pass() {
+      CountDownLatch closed;
+      synchronized (this) {
+        closed = gate;
+      }
+      try {
+        if (closed != null) {
+          closed.await();
+        }
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+
+    private synchronized void keep(Received<byte[]> received) {
+      arrived.add(
+          Envelope.of("inbox", "things")
+              .id(received.message().id())
+              .type(received.type())
+              .contentType(received.contentType())
+              .headers(received.headers())
+              .body(received.payload())
+              .build());
+    }
+
+    @Override
+    public Transport transport() {
+      return InProcess.into(inbox, "things");
+    }
+
+    @Override
+    public Transport toNowhere() {
+      return InProcess.into(inbox, "nothing");
+    }
+
+    @Override
+    public List<Envelope> received() {
+      inbox.drain();
+      synchronized (this) {
+        return List.copyOf(arrived);
+      }
+    }
+
+    @Override
+    public synchronized void stall() {
+      gate = new CountDownLatch(1);
+    }
+
+    @Override
+    public synchronized void resume() {
+      if (gate != null) {
+        gate.countDown();
+        gate = null;
+      }
+    }
+
+    @Override
+    public OptionalInt tooLarge() {
+      return OptionalInt.of(LARGEST + 1);
+    }
+
+    @Override
+    public void close() {
+      resume();
+    }
+  }
+}

@@ -1,0 +1,130 @@
+package dev.pigeonhole.outbox;
+
+import dev.pigeonhole.Message;
+import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.jdbc.Schema;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import dev.pigeonhole.testkit.TestClock;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import javax.sql.DataSource;
+
+/** A database with the tables of an inbox and of an outbox, and the short words of these tests. */
+final class Office {
+  final TestDatabase database;
+  final DataSource pool;
+  final TestClock clock = new TestClock();
+  final JdbcStore store;
+  final Scripted transport = new Scripted();
+
+  private Office(TestDatabase database) {
+    this.database = database;
+    this.pool = database.pool(24);
+    this.store = JdbcStore.of(pool).beatsOn(database.dataSource());
+  }
+
+  /** For tests of what is the same in every database. */
+  static List<TestDatabase> postgres() {
+    return List.of(TestDatabases.open(DatabaseKind.POSTGRES));
+  }
+
+  static Office in(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    Schema.ofDefaults().prefix("pigeonhole_out_").applyTo(database.dataSource());
+    return new Office(database);
+  }
+
+  /** One whose clock is moved by hand. */
+  OutboxBuilder timed() {
+    return Outbox.on(store.clock(clock)).codec(new LineCodec()).lanes(4);
+  }
+
+  OutboxBuilder outbox() {
+    return Outbox.on(store).codec(new LineCodec()).lanes(4);
+  }
+
+  Outbox sending() {
+    return outbox().route(OrderPlaced.class, transport).build();
+  }
+
+  static Message order(int number) {
+    return Message.of(new OrderPlaced("o-" + number, "c-" + number % 3));
+  }
+
+  interface Work<T> {
+    T in(Connection connection) throws Exception;
+  }
+
+  /** In a transaction that commits. */
+  <T> T commit(Work<T> work) {
+    return transaction(work, true);
+  }
+
+  <T> T rollBack(Work<T> work) {
+    return transaction(work, false);
+  }
+
+  private <T> T transaction(Work<T> work, boolean commit) {
+    try (Connection connection = pool.getConnection()) {
+      connection.setAutoCommit(false);
+      try {
+        T answer = work.in(connection);
+        if (commit) {
+          connection.commit();
+        }
+        return answer;
+      } finally {
+        connection.rollback();
+        connection.setAutoCommit(true);
+      }
+    } catch (RuntimeException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** A table beside, for what the business writes. */
+  Office withEffects() {
+    database.execute("CREATE TABLE effect (id VARCHAR(100) NOT NULL)");
+    return this;
+  }
+
+  static void effect(Connection connection, String id) throws SQLException {
+    try (var insert = connection.prepareStatement("INSERT INTO effect (id) VALUES (?)")) {
+      insert.setString(1, id);
+      insert.executeUpdate();
+    }
+  }
+
+  long effects() {
+    return database.count("SELECT count(*) FROM effect");
+  }
+
+  long staged() {
+    return rows("pigeonhole_out_message");
+  }
+
+  /** As if somebody had dropped its tables. */
+  void loseOutbox() {
+    rename("pigeonhole_out_message", "lost_message");
+  }
+
+  void findOutbox() {
+    rename("lost_message", "pigeonhole_out_message");
+  }
+
+  private void rename(String from, String to) {
+    String quote = database.kind() == DatabaseKind.MARIADB ? "`" : "\"";
+    database.execute("ALTER TABLE " + quote + from + quote + " RENAME TO " + quote + to + quote);
+  }
+
+  /** H2 would look for the name in capitals. */
+  long rows(String table) {
+    String quote = database.kind() == DatabaseKind.MARIADB ? "`" : "\"";
+    return database.count("SELECT count(*) FROM " + quote + table + quote);
+  }
+}

@@ -1,0 +1,3 @@
+package dev.pigeonhole.outbox;
+
+record OrderPlaced(String order, String customer) {}

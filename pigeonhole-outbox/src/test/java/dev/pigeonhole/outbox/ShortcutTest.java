@@ -1,0 +1,196 @@
+package dev.pigeonhole.outbox;
+
+import static dev.pigeonhole.HandlerOption.inline;
+import static dev.pigeonhole.outbox.Office.order;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.Pigeonhole;
+import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import dev.pigeonhole.transport.MessageMapper;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Inside one database a message needs no relay. */
+class ShortcutTest {
+  private static final String ALL = "dev.pigeonhole.support.TestDatabases#all";
+  private static final String SERVERS = "dev.pigeonhole.support.TestDatabases#servers";
+  private static final String POSTGRES = "dev.pigeonhole.outbox.Office#postgres";
+
+  private final List<String> handled = new CopyOnWriteArrayList<>();
+
+  private Inbox shipping(Office office) {
+    Channel orders =
+        Channel.named("orders")
+            .on(OrderPlaced.class)
+            .handleMessage("ship", received -> handled.add(received.message().toString()))
+            .build();
+    return Inbox.on(office.store).lanes(4).codec(new LineCodec()).channel(orders).build();
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void itIsInTheInboxWhenTheTransactionCommitsAndNothingIsStaged(TestDatabase database) {
+    Office office = Office.in(database);
+    Inbox shipping = shipping(office);
+    Outbox outbox = office.outbox().into(OrderPlaced.class, shipping.publisher("orders")).build();
+    String id = office.commit(connection -> outbox.publish(connection, order(1)));
+    office.rollBack(connection -> outbox.publish(connection, order(2)));
+    shipping.drain();
+
+    assertThat(handled).singleElement().asString().contains("outbox").contains(id);
+    assertThat(office.staged()).isZero();
+    assertThat(outbox.drain()).isZero();
+  }
+
+  @ParameterizedTest
+  @MethodSource(SERVERS)
+  void relayedAndShortRoutesShareATransaction(TestDatabase database) {
+    Office office = Office.in(database);
+    Inbox shipping = shipping(office);
+    Outbox outbox =
+        office
+            .outbox()
+            .route(String.class, office.transport)
+            .into(OrderPlaced.class, shipping.publisher("orders"))
+            .build();
+    List<String> ids =
+        office.commit(
+            connection ->
+                outbox.publish(
+                    connection, List.of(Message.of("text"), order(1), Message.of("more"))));
+    shipping.drain();
+    outbox.drain();
+
+    assertThat(handled).singleElement().asString().contains(ids.get(1));
+    assertThat(office.transport.confirmedIds()).containsExactlyInAnyOrder(ids.get(0), ids.get(2));
+  }
+
+  @ParameterizedTest
+  @MethodSource(POSTGRES)
+  void b33_aChannelThatStoresNothingIsRefusedWhateverItSaysOfItself(TestDatabase database) {
+    Office office = Office.in(database);
+    Channel clicks =
+        Channel.named("clicks")
+            .direct()
+            .withoutInbox()
+            .on(OrderPlaced.class)
+            .handle("count", each -> {})
+            .build();
+    Channel now =
+        Channel.named("now").on(OrderPlaced.class).handle("at-once", each -> {}, inline()).build();
+    Inbox shipping =
+        Inbox.on(office.store)
+            .lanes(4)
+            .codec(new LineCodec())
+            .channel(now)
+            .channel(Channel.named("text").on(String.class).handle("t", each -> {}).build())
+            .build();
+    Pigeonhole.of(shipping).direct(clicks).codec(new LineCodec()).build();
+
+    assertThatThrownBy(() -> shipping.publisher("clicks"))
+        .isInstanceOf(InboxException.class)
+        .hasMessageStartingWith("PH-OBX-05")
+        .hasMessageContaining("clicks")
+        .hasMessageContaining("withoutInbox()");
+    assertThatThrownBy(() -> shipping.publisher("now")).hasMessageStartingWith("PH-OBX-05");
+    assertThat(shipping.publisher("text")).isNotNull();
+  }
+
+  @ParameterizedTest
+  @MethodSource(POSTGRES)
+  void aChannelInAnotherDatabaseIsRefused(TestDatabase database) {
+    Office office = Office.in(database);
+    try (TestDatabase other = TestDatabases.open(DatabaseKind.H2)) {
+      Inbox elsewhere = shipping(Office.in(other));
+
+      assertThatThrownBy(
+              () -> office.outbox().into(OrderPlaced.class, elsewhere.publisher("orders")).build())
+          .isInstanceOf(ConfigurationException.class)
+          .hasMessageContaining("PH-OBX-02")
+          .hasMessageContaining("InProcess");
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource(POSTGRES)
+  void whatTheChannelRejectsIsRefusedWhenItIsPublished(TestDatabase database) {
+    Office office = Office.in(database);
+    Inbox shipping = shipping(office);
+    Outbox outbox = office.outbox().into(String.class, shipping.publisher("orders")).build();
+
+    assertThatThrownBy(
+            () -> office.commit(connection -> outbox.publish(connection, Message.of("text"))))
+        .isInstanceOf(InboxException.class)
+        .hasMessageStartingWith("PH-KEY-07");
+  }
+
+  @ParameterizedTest
+  @MethodSource(POSTGRES)
+  void aWakeFindsItAtOnce(TestDatabase database) {
+    Office office = Office.in(database);
+    Channel orders =
+        Channel.named("orders")
+            .on(OrderPlaced.class)
+            .handleMessage("ship", received -> handled.add(received.message().id()))
+            .build();
+    Inbox shipping =
+        Inbox.on(office.store)
+            .lanes(4)
+            .codec(new LineCodec())
+            .channel(orders)
+            .polling(Duration.ofMinutes(5), Duration.ofMinutes(5))
+            .build();
+    Outbox outbox = office.outbox().into(OrderPlaced.class, shipping.publisher("orders")).build();
+    try (RunningInbox running = shipping.start()) {
+      office.commit(connection -> outbox.publish(connection, order(1)));
+      outbox.wake();
+      Eventually.until(Duration.ofSeconds(60), () -> running.healthy() && handled.size() == 1);
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource(POSTGRES)
+  void theAnswerIsWhatTheChannelKnowsItBy(TestDatabase database) {
+    Office office = Office.in(database);
+    Channel orders =
+        Channel.named("orders")
+            .on(OrderPlaced.class)
+            .keyedBy(OrderPlaced::order)
+            .handle("ship", order -> {})
+            .build();
+    Inbox shipping = Inbox.on(office.store).lanes(4).codec(new LineCodec()).channel(orders).build();
+    Outbox outbox = office.outbox().into(OrderPlaced.class, shipping.publisher("orders")).build();
+
+    assertThat(office.<String>commit(connection -> outbox.publish(connection, order(1))))
+        .isEqualTo("o-1");
+  }
+
+  @ParameterizedTest
+  @MethodSource(POSTGRES)
+  void anOrderOrAMapperOfItsOwnIsRefused(TestDatabase database) {
+    Office office = Office.in(database);
+    Inbox shipping = shipping(office);
+    for (Route<OrderPlaced> each :
+        List.of(
+            Route.of(OrderPlaced.class).orderedBy(OrderPlaced::customer),
+            Route.of(OrderPlaced.class).mappedBy(MessageMapper.plain()))) {
+      assertThatThrownBy(() -> office.outbox().into(each, shipping.publisher("orders")).build())
+          .isInstanceOf(ConfigurationException.class)
+          .hasMessageContaining("PH-CFG-16")
+          .hasMessageContaining("OrderPlaced");
+    }
+  }
+}
