@@ -1,0 +1,83 @@
+package dev.pigeonhole.proofs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.DatabaseServer;
+import dev.pigeonhole.support.FaultProxy;
+import dev.pigeonhole.support.KafkaServer;
+import dev.pigeonhole.support.Ports;
+import dev.pigeonhole.support.TestDatabases;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Whatever breaks between Kafka and the database, and however often the group changes: each record
+ * that the broker has confirmed to its producer has exactly one effect.
+ */
+class KafkaSourceFaultsTest {
+  private static FaultProxy proxy;
+  private static KafkaServer server;
+
+  @BeforeAll
+  static void start() {
+    proxy = FaultProxy.to("127.0.0.1", Ports.free());
+    server = KafkaServer.start(proxy);
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+    proxy.close();
+  }
+
+  @Test
+  void nothingIsLostOrDoubledByAnyFaultAlone(@TempDir Path directory) throws Exception {
+    Random random = new Random(Size.seed("faults alone"));
+    try (DatabaseServer store = TestDatabases.startServer(DatabaseKind.MARIADB);
+        KafkaBroker broker = new KafkaBroker(server, proxy, "alone");
+        SourceProof proof = new SourceProof(broker, store, directory)) {
+      KafkaFaults kafka = new KafkaFaults(broker, proof.fleet());
+      List<SourceFault> faults = new ArrayList<>(kafka.all());
+      faults.addAll(workerFaults(proof, store, random));
+      proof.alone(faults, Size.of(1, 3), Size.of(1_000, 10_000));
+      proof.alone(List.of(kafka.rebalance()), Size.of(3, 30), Size.of(100, 1_000));
+      proof.judge("Kafka and MariaDB, each alone");
+      assertThat(proof.hits()).hasSize(faults.size() + 1);
+    }
+  }
+
+  /** A rebalance every two seconds besides everything else. */
+  @Test
+  void nothingIsLostOrDoubledByAllFaultsMixed(@TempDir Path directory) throws Exception {
+    Random random = new Random(Size.seed("faults mixed"));
+    try (DatabaseServer store = TestDatabases.startServer(DatabaseKind.POSTGRES);
+        KafkaBroker broker = new KafkaBroker(server, proxy, "mixed");
+        SourceProof proof = new SourceProof(broker, store, directory)) {
+      KafkaFaults kafka = new KafkaFaults(broker, proof.fleet());
+      List<SourceFault> behind = workerFaults(proof, store, random);
+      Duration time = Duration.ofSeconds(Size.of(12, 180));
+      proof.mixed(
+          time, Size.of(1_000, 10_000), random, List.of(kafka.rebalance()), kafka.all(), behind);
+      proof.judge("Kafka and PostgreSQL, mixed");
+      assertThat(proof.hits())
+          .containsKey("rebalance")
+          .hasSizeGreaterThanOrEqualTo(Size.of(3, 1 + kafka.all().size() + behind.size()));
+    }
+  }
+
+  private static List<SourceFault> workerFaults(
+      SourceProof proof, DatabaseServer store, Random random) {
+    Duration outage = Duration.ofSeconds(Size.of(3, 30));
+    return new WorkerFaults(
+            proof.fleet(), store, "What was read cannot be handed in now", outage, random)
+        .all();
+  }
+}
