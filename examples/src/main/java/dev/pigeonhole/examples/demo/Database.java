@@ -63,6 +63,17 @@ final class Database implements AutoCloseable {
     }
   }
 
+  /** Creates the tables of the outbox, and the one in which the shop keeps its orders. */
+  void createOutboxTables() throws SQLException {
+    try (HikariDataSource pool = pool(toArguments(), 1)) {
+      Schema.ofDefaults().prefix("pigeonhole_out_").applyTo(pool);
+    }
+    try (Connection connection = connect();
+        Statement statement = connection.createStatement()) {
+      statement.execute(Shop.ORDER_TABLE);
+    }
+  }
+
   /** A plain connection for the checker. */
   Connection connect() throws SQLException {
     return DriverManager.getConnection(url, user, password);

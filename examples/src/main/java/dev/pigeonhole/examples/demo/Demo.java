@@ -33,6 +33,7 @@ public final class Demo {
   private final PrintStream out;
   private final AtomicBoolean reported = new AtomicBoolean();
   private final CountDownLatch done = new CountDownLatch(1);
+  private String remedy = "";
 
   private Demo(Options options) {
     this.options = options;
@@ -82,6 +83,7 @@ public final class Demo {
       exit = report.ok() ? OK : FAILED;
     } catch (CannotStartException e) {
       report = Report.failed(options, Objects.toString(e.getMessage()));
+      remedy = e.remedy();
       exit = CANNOT_START;
     } catch (Exception | AssertionError e) {
       if (!run.isInterrupted()) {
@@ -105,7 +107,7 @@ public final class Demo {
   private void print(Report report, int exit) {
     if (exit == CANNOT_START) {
       System.err.println("demo: " + report.error());
-      System.err.println("Install it with: apt-get install -y util-linux tar libaio1 libncurses6");
+      System.err.println(remedy);
     } else if (report.rows().isEmpty()) {
       System.err.println("demo: " + report.error());
     } else {

@@ -71,7 +71,9 @@ final class Effects {
   private final Mode mode;
   private final List<String> keys = Handlers.KEYS;
   private final List<Count> counts;
+  private final BitSet arrived = new BitSet();
   private long accepted;
+  private long broughtAgain;
   private long inversions;
 
   private Effects(Plan plan, Options options) {
@@ -93,6 +95,16 @@ final class Effects {
 
   long accepted() {
     return accepted;
+  }
+
+  /** The orders that are in the store. */
+  BitSet arrived() {
+    return (BitSet) arrived.clone();
+  }
+
+  /** How many copies came to the inbox beyond the first of each order. */
+  long broughtAgain() {
+    return broughtAgain;
   }
 
   long inversions() {
@@ -144,9 +156,12 @@ final class Effects {
     String quote = connection.getMetaData().getIdentifierQuoteString();
     try (Statement statement = connection.createStatement()) {
       try (ResultSet rows =
-          statement.executeQuery(named("SELECT count(*) FROM {message}", quote))) {
-        rows.next();
-        accepted = rows.getLong(1);
+          statement.executeQuery(named("SELECT id, repeats FROM {message}", quote))) {
+        while (rows.next()) {
+          accepted++;
+          arrived.set(Plan.number(rows.getString(1)));
+          broughtAgain += rows.getLong(2);
+        }
       }
       try (ResultSet rows = statement.executeQuery(named(COMPLETED, quote))) {
         while (rows.next()) {

@@ -3,7 +3,7 @@ package dev.pigeonhole.examples.demo;
 import java.util.SplittableRandom;
 
 /** Kills a random worker at each of the moments that the plan names. */
-final class Killer {
+final class Killer implements Kills {
 
   private static final int LONGEST_DELAY_MILLIS = 300;
 
@@ -20,7 +20,8 @@ final class Killer {
     this.workers = workers;
   }
 
-  void start() {
+  @Override
+  public void start() {
     Thread thread = new Thread(this::run, "killer");
     thread.setDaemon(true);
     thread.start();
@@ -41,11 +42,13 @@ final class Killer {
     }
   }
 
-  int kills() {
+  @Override
+  public int kills() {
     return kills;
   }
 
-  boolean finished() {
+  @Override
+  public boolean finished() {
     return kills == moments.length;
   }
 }

@@ -29,7 +29,11 @@ final class Lull {
       changed = now;
       said = false;
     }
-    if (said || !allSent || kills == 0 || now - changed < QUIET.toNanos()) {
+    if (said
+        || !allSent
+        || status.pending() == 0
+        || kills == 0
+        || now - changed < QUIET.toNanos()) {
       return "";
     }
     said = true;

@@ -16,8 +16,10 @@ record Options(
     int fail,
     StoreKind store,
     Mode mode,
+    TransportKind transport,
     int workers,
     int kill,
+    int relayKills,
     long seed,
     int timeout,
     boolean json,
@@ -46,6 +48,33 @@ record Options(
     }
   }
 
+  /** What stands between those who place orders and the inbox. */
+  enum TransportKind {
+    /** Nothing: the producer hands them in itself. */
+    NONE,
+    RABBITMQ,
+    KAFKA;
+
+    private static final int MOST_RELAY_KILLS = 10;
+    private static final int MESSAGES_PER_KILL = 100;
+
+    String text() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+
+    /** The embedded one where nothing else has to reach it. */
+    private StoreKind defaultStore() {
+      return this == NONE ? StoreKind.H2 : StoreKind.POSTGRES;
+    }
+
+    /** Fewer for a small run, in which they would find nothing left to do. */
+    private int defaultRelayKills(int messages) {
+      return this == NONE
+          ? 0
+          : Math.max(1, Math.min(MOST_RELAY_KILLS, messages / MESSAGES_PER_KILL));
+    }
+  }
+
   static final String HELP =
       """
       Usage: ./demo [options]
@@ -55,10 +84,12 @@ record Options(
         --messages N       orders to send (10000)
         --repeats PERCENT  of the orders are sent a second time (20)
         --fail PERCENT     of the flaky handler's deliveries fail once or twice (5)
-        --store NAME       h2, postgres or mariadb, all embedded (h2)
+        --store NAME       h2, postgres or mariadb, all embedded (h2, with a transport postgres)
         --mode NAME        stored, or inline: handlers run while an order is handed in (stored)
+        --transport NAME   none, or rabbitmq or kafka: outbox, relays, broker, inbox (none)
         --workers N        worker processes; more than one needs postgres or mariadb (1)
         --kill N           kill -9 of a random worker at N random moments (0)
+        --relay-kills N    kill -9 of a random relay at N random moments (10 with a transport)
         --seed N           the same seed asks the same (1)
         --timeout SECONDS  give up after that (300)
         --json             one JSON object on standard output, all else on standard error
@@ -96,18 +127,33 @@ record Options(
     VALUED.put("--fail", "5");
     VALUED.put("--store", "h2");
     VALUED.put("--mode", "stored");
+    VALUED.put("--transport", "none");
     VALUED.put("--workers", "1");
     VALUED.put("--kill", "0");
+    VALUED.put("--relay-kills", "10");
     VALUED.put("--seed", "1");
     VALUED.put("--timeout", "300");
   }
 
   /** What a run does that nobody told anything. */
   static final Options DEFAULTS =
-      new Options(10_000, 20, 5, StoreKind.H2, Mode.STORED, 1, 0, 1, 300, false, false);
+      new Options(
+          10_000,
+          20,
+          5,
+          StoreKind.H2,
+          Mode.STORED,
+          TransportKind.NONE,
+          1,
+          0,
+          0,
+          1,
+          300,
+          false,
+          false);
 
   static Options parse(String... args) throws UsageException {
-    Map<String, String> values = new LinkedHashMap<>(VALUED);
+    Map<String, String> given = new LinkedHashMap<>();
     List<String> flags = new ArrayList<>();
     for (int i = 0; i < args.length; i++) {
       int equals = args[i].indexOf('=');
@@ -119,22 +165,34 @@ record Options(
       } else if (!VALUED.containsKey(name)) {
         throw unknown(name, equals < 0 && i + 1 < args.length ? args[i + 1] : "");
       } else if (equals >= 0) {
-        values.put(name, args[i].substring(equals + 1));
+        given.put(name, args[i].substring(equals + 1));
       } else if (i + 1 < args.length && !args[i + 1].startsWith("--")) {
-        values.put(name, args[++i]);
+        given.put(name, args[++i]);
       } else {
         throw new UsageException(name + " needs a value", example(name));
       }
     }
+    Map<String, String> values = new LinkedHashMap<>(VALUED);
+    values.putAll(given);
+    int messages = (int) number(values, "--messages", 1, 10_000_000);
+    TransportKind transport =
+        chosen("transport", TransportKind.values(), TransportKind::text, values);
+    // What these two are by default depends on the transport.
+    values.put("--store", given.getOrDefault("--store", transport.defaultStore().text()));
+    values.put(
+        "--relay-kills",
+        given.getOrDefault("--relay-kills", "" + transport.defaultRelayKills(messages)));
     Options options =
         new Options(
-            (int) number(values, "--messages", 1, 10_000_000),
+            messages,
             (int) number(values, "--repeats", 0, 100),
             (int) number(values, "--fail", 0, 100),
             chosen("store", StoreKind.values(), StoreKind::text, values),
             chosen("mode", Mode.values(), Mode::text, values),
+            transport,
             (int) number(values, "--workers", 1, 16),
             (int) number(values, "--kill", 0, 1_000),
+            (int) number(values, "--relay-kills", 0, 1_000),
             number(values, "--seed", Long.MIN_VALUE, Long.MAX_VALUE),
             (int) number(values, "--timeout", 1, 86_400),
             flags.contains("--json"),
@@ -149,6 +207,22 @@ record Options(
           "--workers %d needs a server: one process holds the file of H2".formatted(workers),
           "./demo --store postgres --workers " + workers);
     }
+    if (transport == TransportKind.NONE && relayKills > 0) {
+      throw new UsageException(
+          "--relay-kills %d needs a transport: without one there is no relay".formatted(relayKills),
+          command("--relay-kills") + " " + relayKills);
+    }
+    if (transport != TransportKind.NONE && store == StoreKind.H2) {
+      throw new UsageException(
+          "--transport %s needs a server: one process holds the file of H2"
+              .formatted(transport.text()),
+          "./demo --store postgres --transport " + transport.text());
+    }
+    if (transport != TransportKind.NONE && mode == Mode.INLINE) {
+      throw new UsageException(
+          "--mode inline needs --transport none: only there the demo sees what is brought again",
+          "./demo --mode stored --transport " + transport.text());
+    }
   }
 
   /** The same run as arguments, for the worker processes. */
@@ -159,8 +233,10 @@ record Options(
         "--fail=" + fail,
         "--store=" + store.text(),
         "--mode=" + mode.text(),
+        "--transport=" + transport.text(),
         "--workers=" + workers,
         "--kill=" + kill,
+        "--relay-kills=" + relayKills,
         "--seed=" + seed,
         "--timeout=" + timeout);
   }
@@ -193,7 +269,7 @@ record Options(
     if (number < least || number > most) {
       throw new UsageException(
           "%s must be between %d and %d, not %d".formatted(name, least, most, number),
-          "./demo %s %d".formatted(name, number < least ? least : most));
+          "%s %d".formatted(command(name), number < least ? least : most));
     }
     return number;
   }
@@ -210,12 +286,17 @@ record Options(
     boolean keepsNumber = VALUED.containsKey(nearest) && next.matches("\\d{1,7}");
     return new UsageException(
         "there is no option '%s'".formatted(name),
-        keepsNumber ? "./demo " + nearest + " " + next : example(nearest));
+        keepsNumber ? command(nearest) + " " + next : example(nearest));
   }
 
   private static String example(String name) {
     String value = VALUED.get(name);
-    return "./demo " + name + (value == null ? "" : " " + value);
+    return command(name) + (value == null ? "" : " " + value);
+  }
+
+  /** Only with a transport there are relays to kill. */
+  private static String command(String name) {
+    return "./demo " + (name.equals("--relay-kills") ? "--transport rabbitmq " : "") + name;
   }
 
   private static String nearest(String word, List<String> candidates) {

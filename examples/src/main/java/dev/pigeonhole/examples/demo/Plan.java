@@ -108,6 +108,23 @@ final class Plan {
         .toArray();
   }
 
+  /** The confirmed messages after which a relay is killed, ascending. */
+  int[] relayKillsAfter() {
+    return momentsAmongMessages(options.relayKills(), new SplittableRandom(options.seed() + 5));
+  }
+
+  /** The messages in the inbox after which a worker is killed that a broker feeds, ascending. */
+  int[] killsAfterArrivals() {
+    return momentsAmongMessages(options.kill(), new SplittableRandom(options.seed() + 6));
+  }
+
+  /** Not among the last: something should be left to do. */
+  private int[] momentsAmongMessages(int count, SplittableRandom dice) {
+    int messages = options.messages();
+    int last = (int) (messages * 9L / 10);
+    return dice.ints(count, messages / 50, Math.max(last, messages / 50 + 1)).sorted().toArray();
+  }
+
   private SplittableRandom dice(int number, int purpose) {
     return new SplittableRandom(options.seed() * 31 + (long) number * 0x9E3779B9L + purpose);
   }

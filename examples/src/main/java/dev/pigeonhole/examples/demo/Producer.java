@@ -5,7 +5,6 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.stream.Collectors;
 
 /**
  * Sends the orders of the plan, in several streams at once, and counts the answers. It plays the
@@ -25,15 +24,15 @@ final class Producer {
   /**
    * What was answered: each number once per answer. Copies that are to come again are not in it.
    *
-   * @param answered the orders of which some worker said that they are stored, or finished, and
-   *     those that were given up
+   * @param answered the orders of which somebody said that they are stored, or finished, and those
+   *     that were given up
    */
   record Tally(
       long sent, long conflicts, long rejected, BitSet answered, DeadLetters deadLetters) {}
 
   private final Plan plan;
   private final Options options;
-  private final Workers workers;
+  private final Intake intake;
   private final BitSet answered = new BitSet();
   private final DeadLetters deadLetters = new DeadLetters();
   private final int backlog;
@@ -45,10 +44,10 @@ final class Producer {
   private long settledOrders;
   private long limit = Long.MAX_VALUE;
 
-  Producer(Plan plan, Options options, Workers workers) {
+  Producer(Plan plan, Options options, Intake intake) {
     this.plan = plan;
     this.options = options;
-    this.workers = workers;
+    this.intake = intake;
     // Sending goes on for as long as handling does, so that a kill finds both under way.
     this.backlog = Math.max(1_000, options.messages() / 5);
   }
@@ -73,25 +72,13 @@ final class Producer {
           Thread.sleep(stream.rest().toMillis() + 1);
         } else {
           awaitRoom();
-          count(batch, ask(batch)).forEach(stream::putBack);
+          count(batch, intake.bring(batch)).forEach(stream::putBack);
         }
       }
       streamEnded();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-  }
-
-  /** Asks until somebody answers; one answer for each copy. */
-  private List<Answer> ask(List<Copy> batch) throws InterruptedException {
-    String request = batch.stream().map(Copy::toWord).collect(Collectors.joining(" "));
-    String answer = workers.ask(request);
-    while (answer.startsWith(Answer.FAILED)) {
-      // The store could not say that it has them: they come again, as from any transport.
-      Thread.sleep(100);
-      answer = workers.ask(request);
-    }
-    return List.of(answer.split(" ")).stream().map(Answer::ofWord).toList();
   }
 
   private synchronized void awaitRoom() throws InterruptedException {

@@ -1,6 +1,7 @@
 package dev.pigeonhole.examples.demo;
 
 import dev.pigeonhole.examples.demo.Options.Mode;
+import dev.pigeonhole.examples.demo.Options.TransportKind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -14,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param accepted messages in the store. Not the answers that said so: the answer to an accept can
  *     die with its worker, and then the message that was stored all the same is answered as a
  *     repeat when it comes again
+ * @param broughtAgain copies that came to the inbox beyond the first of each order
+ * @param transit the way through the transport
  * @param error why the run could not be finished
  */
 record Report(
@@ -25,6 +28,8 @@ record Report(
     List<Row> rows,
     long inversions,
     int kills,
+    long broughtAgain,
+    Transit transit,
     double seconds,
     @Nullable String error) {
 
@@ -59,16 +64,36 @@ record Report(
 
   /** A run that failed before there was anything to count. */
   static Report failed(Options options, String error) {
-    return new Report(options, 0, 0, 0, 0, List.of(), 0, 0, 0, error);
+    return new Report(options, 0, 0, 0, 0, List.of(), 0, 0, 0, Transit.NONE, 0, error);
   }
 
   Report withError(String newError) {
     return new Report(
-        options, sent, accepted, conflicts, rejected, rows, inversions, kills, seconds, newError);
+        options,
+        sent,
+        accepted,
+        conflicts,
+        rejected,
+        rows,
+        inversions,
+        kills,
+        broughtAgain,
+        transit,
+        seconds,
+        newError);
   }
 
   long repeats() {
-    return sent - accepted - conflicts - rejected;
+    return sent - accepted - conflicts - rejected - underWay();
+  }
+
+  /** Published, and not in the store: where the end came early, the broker or the outbox has it. */
+  private long underWay() {
+    return Math.max(0, transit.published() - accepted);
+  }
+
+  private boolean relayed() {
+    return options.transport() != TransportKind.NONE;
   }
 
   long sum(ToLongFunction<Row> column) {
@@ -88,6 +113,11 @@ record Report(
     if (repeats() < 0) {
       problems.add("more messages are stored than were sent");
     }
+    if (relayed()) {
+      differ(problems, transit.placed(), "orders placed", transit.published(), "published");
+      differ(problems, transit.published(), "published", transit.confirmed(), "confirmed");
+      differ(problems, transit.published(), "published", accepted, "accepted");
+    }
     long deliveries = sum(Row::completed) + sum(Row::poisoned) + sum(Row::held) + sum(Row::pending);
     if (accepted * rows.size() != deliveries) {
       problems.add(
@@ -100,6 +130,13 @@ record Report(
   private static void complain(List<String> problems, long count, String what) {
     if (count != 0) {
       problems.add(count + " " + what);
+    }
+  }
+
+  private static void differ(
+      List<String> problems, long count, String what, long other, String otherWhat) {
+    if (count != other) {
+      problems.add("%d %s, but %d %s".formatted(count, what, other, otherWhat));
     }
   }
 
@@ -127,6 +164,16 @@ record Report(
     text.append(
         "%d sent = %d accepted + %d repeats + %d conflicts + %d rejected%n"
             .formatted(sent, accepted, repeats(), conflicts, rejected));
+    if (relayed()) {
+      text.append(
+          "%d published, %d confirmed, %d came again, %d relay kills, over %s%n"
+              .formatted(
+                  transit.published(),
+                  transit.confirmed(),
+                  broughtAgain,
+                  transit.kills(),
+                  options.transport().text()));
+    }
     text.append(
         "%d retries, %d kills, %d out of order, %.1f seconds on %s, %s%n"
             .formatted(
@@ -186,7 +233,7 @@ record Report(
     json.append("\"ok\":").append(ok());
     text(json, "store", options.store().text());
     text(json, "mode", options.mode().text());
-    text(json, "transport", "local");
+    text(json, "transport", options.transport().text());
     number(json, "seed", options.seed());
     number(json, "messages", options.messages());
     number(json, "sent", sent);
@@ -194,6 +241,9 @@ record Report(
     number(json, "repeats", repeats());
     number(json, "conflicts", conflicts);
     number(json, "rejected", rejected);
+    number(json, "published", transit.published());
+    number(json, "confirmed", transit.confirmed());
+    number(json, "broughtAgain", broughtAgain);
     number(json, "handlers", rows.size());
     number(json, "completed", sum(Row::completed));
     number(json, "poisoned", sum(Row::poisoned));
@@ -202,6 +252,7 @@ record Report(
     number(json, "invocations", sum(Row::invocations));
     number(json, "retries", sum(Row::retries));
     number(json, "kills", kills);
+    number(json, "relayKills", transit.kills());
     number(json, "lost", sum(Row::lost));
     number(json, "doubleEffects", sum(Row::doubleEffects));
     number(json, "repeatedEffects", sum(Row::repeatedEffects));

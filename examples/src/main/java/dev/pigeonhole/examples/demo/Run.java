@@ -1,11 +1,14 @@
 package dev.pigeonhole.examples.demo;
 
+import dev.pigeonhole.examples.demo.Options.TransportKind;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.BitSet;
 import java.util.Locale;
+import java.util.SplittableRandom;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -34,12 +37,20 @@ final class Run {
     this.progress = progress;
   }
 
-  /** This machine lacks something that the store needs. */
+  /** This machine lacks something that a server needs. */
   static final class CannotStartException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    CannotStartException(String message, Throwable cause) {
-      super(message, cause);
+    private final String remedy;
+
+    CannotStartException(String server, String remedy, Throwable cause) {
+      super("An embedded %s does not start here: %s".formatted(server, cause.getMessage()), cause);
+      this.remedy = remedy;
+    }
+
+    /** What may help, as a sentence with a command. */
+    String remedy() {
+      return remedy;
     }
   }
 
@@ -55,21 +66,27 @@ final class Run {
 
   Report toReport() throws CannotStartException, IOException, SQLException, InterruptedException {
     try (Database database = startDatabase();
-        Workers workers = new Workers(options, database, directory)) {
+        Broker broker = startBroker()) {
       database.createTables();
-      Producer producer = new Producer(plan, options, workers);
-      Killer killer = new Killer(plan, options, producer, workers);
-      workers.start();
-      producer.start();
-      killer.start();
-      String error = watch(workers, producer, killer);
-      if (INTERRUPTED.equals(error)) {
-        workers.close();
-      } else {
-        workers.stop();
+      try (Workers workers = new Workers(options, database, broker, directory);
+          Way way = way(database, broker, workers)) {
+        Producer producer = new Producer(plan, options, way.intake());
+        Kills killer = killer(database, producer, workers);
+        workers.start();
+        way.start();
+        producer.start();
+        killer.start();
+        String error = watch(workers, way, producer, killer);
+        if (INTERRUPTED.equals(error)) {
+          way.kill();
+          workers.close();
+        } else {
+          way.stop();
+          workers.stop();
+        }
+        progress.clear();
+        return count(database, way, producer, killer, error);
       }
-      progress.clear();
-      return count(database, producer, killer, error);
     }
   }
 
@@ -79,17 +96,51 @@ final class Run {
       return Database.start(options.store(), directory);
     } catch (RuntimeException | AssertionError e) {
       throw new CannotStartException(
-          "An embedded %s does not start here: %s"
-              .formatted(options.store().text(), e.getMessage()),
+          options.store().text(),
+          "Install it with: apt-get install -y util-linux tar libaio1 libncurses6",
           e);
     }
   }
 
+  private Broker startBroker() throws CannotStartException {
+    String name = options.transport().text();
+    if (options.transport() != TransportKind.NONE) {
+      progress.say("starting " + name);
+    }
+    try {
+      return Broker.start(options.transport());
+    } catch (IOException | RuntimeException | AssertionError e) {
+      throw new CannotStartException(
+          name,
+          options.transport() == TransportKind.RABBITMQ
+              ? "Install it with: apt-get install -y --no-install-recommends rabbitmq-server"
+              : "Build it with: mvn -pl kafka-broker generate-resources",
+          e);
+    }
+  }
+
+  private Way way(Database database, Broker broker, Workers workers) throws SQLException {
+    return options.transport() == TransportKind.NONE
+        ? Way.straightTo(workers)
+        : new BrokerWay(plan, options, database, broker, directory);
+  }
+
+  private Kills killer(Database database, Producer producer, Workers workers) {
+    return options.transport() == TransportKind.NONE
+        ? new Killer(plan, options, producer, workers)
+        : new CountKiller(
+            plan.killsAfterArrivals(),
+            TransitTables::arrived,
+            workers.fleet(),
+            database,
+            new SplittableRandom(options.seed() + 3));
+  }
+
   /** Returns why it gave up, or null when everything is done. */
-  private @Nullable String watch(Workers workers, Producer producer, Killer killer)
+  private @Nullable String watch(Workers workers, Way way, Producer producer, Kills killer)
       throws InterruptedException {
     try {
-      return watchUntilDone(workers, producer, killer);
+      return watchUntilDone(workers, way, producer, killer);
     } catch (InterruptedException | RuntimeException e) {
       // The same Ctrl-C may have ended the workers, and a dead worker be seen before the signal.
       if (interrupted.await(1, TimeUnit.SECONDS)) {
@@ -102,24 +153,26 @@ final class Run {
     }
   }
 
-  private @Nullable String watchUntilDone(Workers workers, Producer producer, Killer killer)
+  private @Nullable String watchUntilDone(Workers workers, Way way, Producer producer, Kills killer)
       throws InterruptedException {
     while (true) {
       if (isInterrupted()) {
         return INTERRUPTED;
       }
       // Asked first: what is counted afterwards includes everything that was sent.
-      boolean allSent = producer.finished() && killer.finished();
+      boolean allSent = producer.finished() && killer.finished() && way.finished();
+      Transit transit = way.transit();
       long asked = System.nanoTime();
       String answer = workers.ask("status", LOOK);
       if (answer != null && !answer.startsWith(Answer.FAILED)) {
         status = Status.ofLine(answer).plus(new Status(0, producer.givenUp(), 0, 0));
+        status = status.plus(new Status(0, 0, 0, underWay(transit, status)));
         producer.settled(status.settled() / Handlers.KEYS.size());
-        show(producer, killer);
+        show(transit, producer, killer);
         if (allSent && status.pending() == 0) {
           return null;
         }
-        String news = lull.look(status, allSent, killer.kills());
+        String news = lull.look(status, allSent, killer.kills() + transit.kills());
         if (!news.isEmpty()) {
           progress.clear();
           System.err.println(news);
@@ -129,46 +182,66 @@ final class Run {
         return "not done after %d seconds".formatted(options.timeout());
       }
       workers.checkAlive();
+      way.checkAlive();
       // Counting takes longer the more there is; it shall not become the main work.
       long tookMillis = (System.nanoTime() - asked) / 1_000_000;
       Thread.sleep(Math.max(LOOK.toMillis(), 2 * tookMillis));
     }
   }
 
-  private void show(Producer producer, Killer killer) {
+  /** The deliveries of messages that are on their way, and not in the store yet. */
+  private static long underWay(Transit transit, Status stored) {
+    long deliveries = transit.published() * Handlers.KEYS.size();
+    return Math.max(0, deliveries - stored.settled() - stored.pending());
+  }
+
+  private void show(Transit transit, Producer producer, Kills killer) {
     long deliveries = (long) options.messages() * Handlers.KEYS.size();
     long sent = producer.sent();
+    int kills = options.kill() + options.relayKills();
     progress.show(
         sent + status.settled(),
         plan.sends() + deliveries,
         String.format(
             Locale.ROOT,
-            "sent %d/%d  settled %d/%d  %s%.0f s",
-            sent,
-            plan.sends(),
+            "%s  settled %d/%d  %s%.0f s",
+            options.transport() == TransportKind.NONE
+                ? "sent %d/%d".formatted(sent, plan.sends())
+                : "confirmed " + transit.confirmed(),
             status.settled(),
             deliveries,
-            options.kill() == 0 ? "" : "kills %d/%d  ".formatted(killer.kills(), options.kill()),
+            kills == 0 ? "" : "kills %d/%d  ".formatted(killer.kills() + transit.kills(), kills),
             seconds()));
   }
 
-  private Report count(Database database, Producer producer, Killer killer, @Nullable String error)
+  private Report count(
+      Database database, Way way, Producer producer, Kills killer, @Nullable String error)
       throws IOException, SQLException {
     try (Connection connection = database.connect()) {
       Effects effects = Effects.read(plan, options, directory, connection);
       Producer.Tally tally = producer.tally();
-      // Where the end came early, some are stored that nobody lived to be told of.
-      long unanswered =
-          error == null ? 0 : Math.max(0, effects.accepted() - tally.answered().cardinality());
+      BitSet answered = tally.answered();
+      Transit transit = way.transit();
+      long unanswered = 0;
+      if (error != null) {
+        // Where the end came early, some are stored that nobody lived to be told of,
+        long stored = Math.max(effects.accepted(), transit.published());
+        unanswered = Math.max(0, stored - answered.cardinality());
+        if (options.transport() != TransportKind.NONE) {
+          answered.and(effects.arrived()); // and some are on their way.
+        }
+      }
       return new Report(
           options,
           tally.sent() + unanswered,
           effects.accepted(),
           tally.conflicts(),
           tally.rejected(),
-          effects.rows(tally.answered(), tally.deadLetters()),
+          effects.rows(answered, tally.deadLetters()),
           effects.inversions(),
           killer.kills(),
+          effects.broughtAgain(),
+          transit,
           seconds(),
           error);
     }

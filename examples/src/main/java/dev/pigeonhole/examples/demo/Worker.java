@@ -3,14 +3,17 @@ package dev.pigeonhole.examples.demo;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import com.zaxxer.hikari.HikariDataSource;
+import dev.pigeonhole.Channel;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.examples.OrderPlaced;
+import dev.pigeonhole.examples.demo.Options.TransportKind;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.transport.MessageSource;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -24,8 +27,9 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * A worker process: it accepts what the demo hands it, and handles what the store hands it, or
- * handles at once what the demo hands it. It keeps nothing that a {@code kill -9} could take away.
+ * A worker process: it accepts what the demo or a broker hands it, and handles what the store hands
+ * it, or handles at once what the demo hands it. It keeps nothing that a {@code kill -9} could take
+ * away.
  */
 public final class Worker {
 
@@ -40,20 +44,26 @@ public final class Worker {
     this.inbox = inbox;
   }
 
-  /** Arguments: the demo's port, its directory, URL, user, password, and the demo's options. */
+  /** Arguments: the demo's port, its directory, URL, user, password, broker, and its options. */
+  @SuppressWarnings("SystemOut") // the demo reads it
   public static void main(String[] args) throws Exception {
     int port = Integer.parseInt(args[0]);
     Path directory = Path.of(args[1]);
     List<String> database = List.of(args).subList(2, 5);
-    Options options = Options.parse(Arrays.copyOfRange(args, 5, args.length));
+    Options options = Options.parse(Arrays.copyOfRange(args, 6, args.length));
     Plan plan = new Plan(options);
 
     Handlers handlers = new Handlers(plan, directory);
     HikariDataSource pool = Database.pool(database, 16);
+    Channel channel = handlers.channel(options.mode());
+    MessageSource[] sources =
+        options.transport() == TransportKind.NONE
+            ? new MessageSource[0]
+            : new MessageSource[] {Wire.of(options.transport(), args[5]).source()};
     Inbox inbox =
         Inbox.on(JdbcStore.of(pool))
             .named("demo")
-            .channel(handlers.channel(options.mode()))
+            .channel(channel, sources)
             .retry(RetryPolicy.exponential(Duration.ofMillis(200)).maxAttempts(Plan.MOST_ATTEMPTS))
             // Shorter than the defaults, as a demo has no time to wait for the dead.
             .beat(Duration.ofSeconds(1))
@@ -61,6 +71,7 @@ public final class Worker {
             .build();
     RunningInbox running = inbox.start();
     Runtime.getRuntime().addShutdownHook(new Thread(running::close));
+    System.out.println(Fleet.READY);
 
     Worker worker = new Worker(plan, inbox);
     for (int i = 0; i < LINKS; i++) {

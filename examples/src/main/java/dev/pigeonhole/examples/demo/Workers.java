@@ -12,31 +12,31 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The worker processes, seen by the demo: started, asked, killed and replaced. */
-final class Workers implements AutoCloseable {
+final class Workers implements Intake, AutoCloseable {
 
-  private static final Duration STOP_LIMIT = Duration.ofSeconds(45);
   private static final int ANSWER_LIMIT_MILLIS = 30_000;
 
   private final Options options;
   private final Database database;
+  private final Broker broker;
   private final Path directory;
   private final ServerSocket server;
   private final BlockingQueue<Link> idle = new LinkedBlockingQueue<>();
-  private final List<JavaProcess> processes = new ArrayList<>(); // also the monitor of `closed`
-  private boolean closed;
+  private final Fleet processes = new Fleet("a worker", this::launch);
 
-  Workers(Options options, Database database, Path directory) throws IOException {
+  Workers(Options options, Database database, Broker broker, Path directory) throws IOException {
     this.options = options;
     this.database = database;
+    this.broker = broker;
     this.directory = directory;
     this.server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
   }
@@ -45,11 +45,7 @@ final class Workers implements AutoCloseable {
     Thread doorman = new Thread(this::welcome, "doorman");
     doorman.setDaemon(true);
     doorman.start();
-    synchronized (processes) {
-      for (int i = 0; i < options.workers() && !closed; i++) {
-        processes.add(launch());
-      }
-    }
+    processes.start(options.workers());
   }
 
   private JavaProcess launch() {
@@ -59,6 +55,7 @@ final class Workers implements AutoCloseable {
         .systemProperty("java.io.tmpdir", directory.toString())
         .args(server.getLocalPort(), directory)
         .args(database.toArguments().toArray())
+        .args(broker.address())
         .args(options.toArguments().toArray())
         .start();
   }
@@ -73,11 +70,23 @@ final class Workers implements AutoCloseable {
     }
   }
 
+  @Override
+  public List<Answer> bring(List<Copy> batch) throws InterruptedException {
+    String request = batch.stream().map(Copy::toWord).collect(Collectors.joining(" "));
+    String answer = ask(request);
+    while (answer.startsWith(Answer.FAILED)) {
+      // The store could not say that it has them: they come again, as from any transport.
+      Thread.sleep(100);
+      answer = ask(request);
+    }
+    return List.of(answer.split(" ")).stream().map(Answer::ofWord).toList();
+  }
+
   /**
    * Asks any worker, and another one if that dies before it has answered. So what is asked may
    * happen twice; telling the second time from the first is what an inbox is for.
    */
-  String ask(String request) throws InterruptedException {
+  private String ask(String request) throws InterruptedException {
     while (true) {
       String answer = ask(request, Duration.ofSeconds(1));
       if (answer != null) {
@@ -101,54 +110,26 @@ final class Workers implements AutoCloseable {
 
   /** Kills a random worker without a warning and starts another one in its place. */
   void killOne(RandomGenerator dice) {
-    synchronized (processes) {
-      if (!closed) {
-        int victim = dice.nextInt(processes.size());
-        processes.get(victim).kill9();
-        processes.set(victim, launch());
-      }
-    }
+    processes.kill(processes.pick(dice));
+  }
+
+  Fleet fleet() {
+    return processes;
   }
 
   /** Fails if a worker has ended that nobody killed. */
   void checkAlive() {
-    synchronized (processes) {
-      for (JavaProcess process : processes) {
-        if (!closed && !process.isAlive()) {
-          List<String> output = process.output();
-          throw new IllegalStateException(
-              "a worker ended by itself with exit code %d:%n%s"
-                  .formatted(
-                      process.exitCode(),
-                      String.join(
-                          "\n", output.subList(Math.max(0, output.size() - 40), output.size()))));
-        }
-      }
-    }
-  }
-
-  /** What the living ones have printed: warnings of the library. */
-  List<String> output() {
-    synchronized (processes) {
-      return processes.stream().flatMap(process -> process.output().stream()).toList();
-    }
+    processes.checkAlive();
   }
 
   /** Lets all workers end in order. */
   void stop() {
-    synchronized (processes) {
-      processes.forEach(JavaProcess::terminate);
-      processes.forEach(process -> process.waitFor(STOP_LIMIT));
-      closed = true;
-    }
+    processes.stop();
   }
 
   @Override
   public void close() throws IOException {
-    synchronized (processes) {
-      closed = true;
-      processes.forEach(JavaProcess::kill9);
-    }
+    processes.close();
     server.close();
   }
 

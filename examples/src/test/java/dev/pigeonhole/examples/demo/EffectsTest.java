@@ -93,7 +93,7 @@ class EffectsTest {
       rows = effects.rows(answered, deadLetters);
       assertThat(rows).extracting(Row::pending).containsOnly(0L);
       assertThat(rows).extracting(Row::lost).containsExactly(0L, 0L, 1L, 0L);
-      assertThat(new Report(options, 3, 3, 0, 0, rows, 0, 0, 1, null).problems())
+      assertThat(new Report(options, 3, 3, 0, 0, rows, 0, 0, 0, Transit.NONE, 1, null).problems())
           .containsExactly(
               "1 lost", "3 messages for 4 handlers make 12 deliveries, but there are 11");
     }

@@ -33,5 +33,7 @@ class LullTest {
     assertThat(after(1, SOME, true, 0)).isEmpty();
     assertThat(after(9, SOME, true, 0)).isEmpty();
     assertThat(after(9, SOME, false, 1)).isEmpty();
+    assertThat(after(9, new Status(100, 0, 0, 0), true, 1)).isEmpty();
+    assertThat(after(9, new Status(100, 0, 0, 0), true, 1)).isEmpty();
   }
 }

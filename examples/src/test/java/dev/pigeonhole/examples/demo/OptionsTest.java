@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.pigeonhole.examples.demo.Options.Mode;
 import dev.pigeonhole.examples.demo.Options.StoreKind;
+import dev.pigeonhole.examples.demo.Options.TransportKind;
 import dev.pigeonhole.examples.demo.Options.UsageException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,10 +31,26 @@ class OptionsTest {
   }
 
   @Test
+  void aTransportBringsAStoreThatProcessesShareAndKillsOfItsRelays() throws Exception {
+    Options options = Options.parse("--transport", "rabbitmq");
+    assertThat(options.transport()).isEqualTo(TransportKind.RABBITMQ);
+    assertThat(options.store()).isEqualTo(StoreKind.POSTGRES);
+    assertThat(options.relayKills()).isEqualTo(10);
+    assertThat(Options.parse("--transport=kafka", "--store=mariadb").store())
+        .isEqualTo(StoreKind.MARIADB);
+    assertThat(Options.parse("--transport=kafka", "--messages=300").relayKills()).isEqualTo(3);
+    assertThat(Options.parse("--transport=kafka", "--messages=3").relayKills()).isEqualTo(1);
+    assertThat(Options.parse("--transport=kafka", "--relay-kills=0").relayKills()).isZero();
+    assertThat(Options.parse("--transport=none")).isEqualTo(Options.DEFAULTS);
+  }
+
+  @Test
   void aWorkerReadsTheRunThatItWasStartedFor() throws Exception {
     Options options =
         Options.parse("--store=postgres", "--mode=inline", "--workers=3", "--kill=2", "--seed=9");
     assertThat(Options.parse(options.toArguments().toArray(String[]::new))).isEqualTo(options);
+    Options relayed = Options.parse("--transport=kafka", "--relay-kills=7");
+    assertThat(Options.parse(relayed.toArguments().toArray(String[]::new))).isEqualTo(relayed);
   }
 
   @ParameterizedTest
@@ -62,6 +79,16 @@ class OptionsTest {
           --mode Stored          | there is no mode 'Stored'; there are stored, inline | ./demo --mode stored
           --mode                 | --mode needs a value                         | ./demo --mode stored
           --mod inline           | there is no option '--mod'                   | ./demo --mode stored
+          --transport rabbit     | there is no transport 'rabbit'; there are none, rabbitmq, kafka | ./demo --transport rabbitmq
+          --transport Kafka      | there is no transport 'Kafka'; there are none, rabbitmq, kafka | ./demo --transport kafka
+          --transport            | --transport needs a value                    | ./demo --transport none
+          --transprt kafka       | there is no option '--transprt'              | ./demo --transport none
+          --relay-kill 3         | there is no option '--relay-kill'            | ./demo --transport rabbitmq --relay-kills 3
+          --relay-kills many     | --relay-kills needs a whole number, not 'many' | ./demo --transport rabbitmq --relay-kills 10
+          --relay-kills -1 --transport kafka | --relay-kills must be between 0 and 1000, not -1 | ./demo --transport rabbitmq --relay-kills 0
+          --relay-kills 3        | --relay-kills 3 needs a transport: without one there is no relay | ./demo --transport rabbitmq --relay-kills 3
+          --store h2 --transport kafka | --transport kafka needs a server: one process holds the file of H2 | ./demo --store postgres --transport kafka
+          --mode inline --transport kafka | --mode inline needs --transport none: only there the demo sees what is brought again | ./demo --mode stored --transport kafka
           --workers 2            | --workers 2 needs a server: one process holds the file of H2 | ./demo --store postgres --workers 2
           """)
   void wrongUsageNamesTheNearestValidForm(String args, String message, String nearest) {

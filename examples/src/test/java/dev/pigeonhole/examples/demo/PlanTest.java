@@ -68,4 +68,15 @@ class PlanTest {
     assertThat(plan("--kill", "5").killsAfter()).hasSize(5).isSorted();
     assertThat(plan("--messages", "1", "--kill", "3").killsAfter()).containsExactly(0, 0, 0);
   }
+
+  @Test
+  void relaysAndWhatABrokerFeedsAreKilledBeforeTheLastMessages() throws Exception {
+    Plan plan = plan("--messages", "500", "--transport", "kafka", "--kill", "20");
+    assertThat(plan.relayKillsAfter()).hasSize(5).isSorted();
+    assertThat(IntStream.of(plan.relayKillsAfter())).allMatch(n -> n >= 10 && n < 450);
+    assertThat(plan.killsAfterArrivals()).hasSize(20).isSorted();
+    assertThat(IntStream.of(plan.killsAfterArrivals())).allMatch(n -> n >= 10 && n < 450);
+    assertThat(plan("--messages", "1", "--transport", "kafka").relayKillsAfter())
+        .containsExactly(0);
+  }
 }

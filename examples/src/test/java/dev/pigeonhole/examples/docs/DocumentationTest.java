@@ -14,7 +14,15 @@ import dev.pigeonhole.cloudevents.CloudEventMapper;
 import dev.pigeonhole.http.IdempotentEndpoint;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.jdbc.Schema;
+import dev.pigeonhole.kafka.KafkaSource;
+import dev.pigeonhole.kafka.KafkaTransport;
 import dev.pigeonhole.lease.LeaseGuard;
+import dev.pigeonhole.outbox.OutboxBuilder;
+import dev.pigeonhole.outbox.Route;
+import dev.pigeonhole.rabbitmq.RabbitQueue;
+import dev.pigeonhole.rabbitmq.RabbitSource;
+import dev.pigeonhole.rabbitmq.RabbitTopology;
+import dev.pigeonhole.rabbitmq.RabbitTransport;
 import dev.pigeonhole.redis.RedisGuardStore;
 import dev.pigeonhole.transport.PlainMapper;
 import dev.pigeonhole.webhook.HmacSignature;
@@ -141,8 +149,16 @@ class DocumentationTest {
             HmacSignature.class,
             WebhookServer.class,
             OutgoingHttp.class,
+            RabbitSource.class,
+            RabbitTransport.class,
+            RabbitQueue.class,
+            RabbitTopology.class,
+            KafkaSource.class,
+            KafkaTransport.class,
             PlainMapper.class,
-            CloudEventMapper.class)) {
+            CloudEventMapper.class,
+            OutboxBuilder.class,
+            Route.class)) {
       for (Method method : type.getDeclaredMethods()) {
         if (isOption(type, method) && !text.contains("`" + method.getName() + "(")) {
           missing.add(type.getSimpleName() + "." + method.getName());

@@ -19,9 +19,11 @@ class HazardsTest {
   private static final Pattern NAME =
       Pattern.compile("(?:void|class) (\\w+)|DisplayName\\(\"([^\"]+)");
   private static final Pattern IN_NAME =
-      Pattern.compile("(?<![a-z])(dur|id|clm|pg|my|hx|jd|hd|op|sc|e|d|input)(\\d+)(?![0-9a-z])");
+      Pattern.compile(
+          "(?<![a-z])(dur|id|clm|pg|my|hx|jd|hd|rq|kf|op|ob|sc|e|d|input)(\\d+)(?![0-9a-z])");
   private static final Pattern IN_TEXT =
-      Pattern.compile("\\b(DUR|ID|CLM|PG|MY|HX|JD|HD|OP|SC)-(\\d\\d)\\b|\\b([DE])\\.\\d+/(\\d+)");
+      Pattern.compile(
+          "\\b(DUR|ID|CLM|PG|MY|HX|JD|HD|RQ|KF|OP|OB|SC)-(\\d\\d)\\b|\\b([DE])\\.\\d+/(\\d+)");
   private static final Pattern PROOF = Pattern.compile("`([A-Za-z]\\w{3,})`");
   private static final Pattern BY_NUMBER = Pattern.compile("([\\w./-]+?)_? ?…");
 
@@ -30,18 +32,20 @@ class HazardsTest {
 
   static {
     NUMBERS.put("DUR", "1-6,9,11,13-15");
-    NUMBERS.put("ID", "1-9,11-18,20");
+    NUMBERS.put("ID", "1-18,20");
     NUMBERS.put("CLM", "1,2,4-27");
     NUMBERS.put("PG", "1-19,21,22");
     NUMBERS.put("MY", "1-10,12-16");
     NUMBERS.put("HX", "1-5");
     NUMBERS.put("JD", "1-11");
     NUMBERS.put("HD", "1-12");
+    NUMBERS.put("RQ", "1-15");
+    NUMBERS.put("KF", "1-11");
     NUMBERS.put("OP", "2,6,8");
+    NUMBERS.put("OB", "1-7");
     NUMBERS.put("SC", "1-5,10-14,16,19,24,30");
     NUMBERS.put("E", "17-25,27,28,30-32");
-    NUMBERS.put(
-        "D", "1-48,50-57,59-62,64-68,70-78,81,84-96,98,111,112,114,116-123,125-141,165-168,170");
+    NUMBERS.put("D", "1-48,50-57,59-68,70-78,81,84-96,98-112,114,116-141,165-168,170");
   }
 
   @BeforeAll
