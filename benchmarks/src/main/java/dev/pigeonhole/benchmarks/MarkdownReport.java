@@ -36,7 +36,7 @@ final class MarkdownReport {
     text.append(
         """
         Medians of the rounds, which went in turns: everybody's first, everybody's second, and so on. *of floor* is the row beside bare SQL for the same
-        durable work, *ours ×* is Pigeonhole beside the row; both are medians of the ratios of single rounds. What is counted is counted for one message;
+        durable work (`rabbitmq` and `kafka`: beside the raw client with an insert for each batch), *ours ×* is Pigeonhole beside the row; both are medians of the ratios of single rounds. What is counted is counted for one message;
         *trips* are waits for the database, counted in a run of its own, and *dead rows* are rows updated or deleted. A *–* was not measured.
 
         """);

@@ -60,7 +60,8 @@ record Options(
         --help                this text
 
       Scenarios: accept-batch, accept-single-1|8|64, drain, end-to-end, handlers-5, payload-200|2k|50k, repeats-50,
-      guard, transactional-1|50, latency, ordered-1|100|10000, workers-1|2|4, grown, held-snapshot, backlog, not-due, prune.
+      guard, transactional-1|50, latency, ordered-1|100|10000, workers-1|2|4, grown, held-snapshot, backlog, not-due, prune;
+      and only where they are named: rabbitmq, kafka, from a broker to the handler beside the broker's own client.
       Peers: seed-article, seed-inbox, db-scheduler, transaction-outbox, spring-integration, eventuate, jobrunr,
       spring-modulith, namastack, dbos, camel.
 

@@ -42,7 +42,12 @@ record Plan(List<Heat> heats, int grownRows, int heldSnapshotSeconds) {
           "held-snapshot",
           "backlog",
           "not-due",
-          "prune");
+          "prune",
+          Brokers.RABBITMQ,
+          Brokers.KAFKA);
+
+  /** They need brokers, and time that a whole run has not left: one must ask. */
+  static final Set<String> FROM_BROKERS = Set.of(Brokers.RABBITMQ, Brokers.KAFKA);
 
   /** On PostgreSQL one statement fills a table; elsewhere this takes so long that one must ask. */
   private static final Set<String> WITH_MANY_ROWS =
@@ -105,6 +110,7 @@ record Plan(List<Heat> heats, int grownRows, int heldSnapshotSeconds) {
       order();
       workers();
       withOldRows();
+      fromBrokers();
       return heats;
     }
 
@@ -228,6 +234,12 @@ record Plan(List<Heat> heats, int grownRows, int heldSnapshotSeconds) {
               prune.with("rows", rows(size(300_000, 2_000_000)))));
     }
 
+    /** To publish what is consumed then takes its time as well. */
+    private void fromBrokers() {
+      heat(size(10, 30), both(Brokers.RABBITMQ, size(30_000, 100_000), 7_000));
+      heat(size(10, 30), both(Brokers.KAFKA, size(60_000, 300_000), 20_000));
+    }
+
     /** Whoever asks for fewer rows wants them nowhere. */
     private int rows(int usual) {
       return options.growthRows() > 0 ? Math.min(usual, options.growthRows()) : usual;
@@ -279,8 +291,13 @@ record Plan(List<Heat> heats, int grownRows, int heldSnapshotSeconds) {
       return runsOn(options.store(), entry.scenario())
           && (options.store() != Store.H2 || entry.options().getOrDefault("processes", 1) == 1)
           && (options.scenarios().isEmpty()
-              ? options.store() == Store.POSTGRES || !WITH_MANY_ROWS.contains(entry.scenario())
+              ? wantedUnasked(entry.scenario())
               : options.scenarios().contains(entry.scenario()));
+    }
+
+    private boolean wantedUnasked(String scenario) {
+      return !FROM_BROKERS.contains(scenario)
+          && (options.store() == Store.POSTGRES || !WITH_MANY_ROWS.contains(scenario));
     }
 
     private Entry adjusted(Entry entry) {

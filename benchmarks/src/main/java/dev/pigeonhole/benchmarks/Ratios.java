@@ -57,6 +57,8 @@ final class Ratios {
     ratios.put("grown", results.ratios("grown", "grown-empty"));
     ratios.put("heldSnapshot", results.ratios("held-snapshot", "held-snapshot-off"));
     ratios.put("notDue", results.ratios("not-due", "not-due-empty"));
+    ratios.put("rabbitVsRaw", results.ratiosTo(Entry.FLOOR, Brokers.RABBITMQ));
+    ratios.put("kafkaVsRaw", results.ratiosTo(Entry.FLOOR, Brokers.KAFKA));
     return ratios;
   }
 

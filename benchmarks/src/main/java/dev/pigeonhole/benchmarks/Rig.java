@@ -24,6 +24,7 @@ final class Rig {
   private final Database database;
   private final Subjects subjects;
   private final Progress progress;
+  private final Brokers brokers = new Brokers();
   private final List<Series> series = new ArrayList<>();
   private final Map<String, About> abouts = new LinkedHashMap<>();
   private final List<Missing> missing = new ArrayList<>();
@@ -40,7 +41,11 @@ final class Rig {
     Machine machine = Machine.here(database);
     progress.expect(plan.seconds());
     for (int i = 0; i < plan.heats().size(); i++) {
-      run(plan.heats().get(i));
+      try {
+        run(plan.heats().get(i));
+      } finally {
+        brokers.close(); // none takes time from the next heat
+      }
       subjects.keepOnly(
           plan.heats().subList(i + 1, plan.heats().size()).stream()
               .flatMap(heat -> heat.entries().stream()));
@@ -131,6 +136,7 @@ final class Rig {
       values.put("payload", Integer.toString(PAYLOAD_BYTES));
       values.put("seed", Integer.toString(options.seed()));
       values.putAll(place.toValues());
+      values.putAll(brokers.toValues(entry.scenario()));
       entry.options().forEach((name, value) -> values.put(name, value.toString()));
       Map<String, Double> measured = numbers(ask(entry, SubjectMain.encode("run", values)));
       check(entry, measured);

@@ -61,6 +61,8 @@ record Target(
             0.70,
             all,
             "heldSnapshot"));
+    targets.add(least("RabbitMQ to handler, of the raw client", 0.70, all, "rabbitVsRaw"));
+    targets.add(least("Kafka to handler, of the raw client", 0.70, all, "kafkaVsRaw"));
     backlog(results, targets);
     return targets;
   }

@@ -30,7 +30,8 @@ class PlanTest {
       throws Exception {
     Plan plan = plan(option);
     assertThat(plan.entries().map(Entry::scenario).distinct().toList())
-        .containsExactlyInAnyOrderElementsOf(Plan.SCENARIOS);
+        .containsExactlyInAnyOrderElementsOf(
+            Plan.SCENARIOS.stream().filter(it -> !Plan.FROM_BROKERS.contains(it)).toList());
     assertThat(plan.seconds()).isLessThan(60 * minutes);
   }
 
@@ -82,6 +83,20 @@ class PlanTest {
             heat ->
                 assertThat(heat.entries())
                     .contains(entry(plan, row, subject), entry(plan, otherRow, other)));
+  }
+
+  @Test
+  void whatComesFromABrokerIsMeasuredBesideItsClientIfSomebodyAsks() throws Exception {
+    for (String scenario : Plan.FROM_BROKERS) {
+      Plan plan = plan("--scenario", scenario);
+      assertThat(plan.heats())
+          .singleElement()
+          .satisfies(
+              heat ->
+                  assertThat(heat.entries())
+                      .containsExactly(
+                          entry(plan, scenario, "floor"), entry(plan, scenario, "pigeonhole")));
+    }
   }
 
   @Test

@@ -63,7 +63,9 @@ class RatiosTest {
             "sharedCommitVsGuard",
             "grown",
             "heldSnapshot",
-            "notDue")
+            "notDue",
+            "rabbitVsRaw",
+            "kafkaVsRaw")
         .allSatisfy((name, value) -> assertThat(value).isEmpty());
   }
 
@@ -76,8 +78,12 @@ class RatiosTest {
             .rates("grown", "pigeonhole", 84)
             .rates("grown-empty", "pigeonhole", 100)
             .latency("latency", 500, 1, 2, 30, 60)
+            .rates("rabbitmq", "pigeonhole", 70)
+            .rates("rabbitmq", "floor", 100)
             .results();
     assertThat(met(results, "batched accept")).isTrue();
+    assertThat(met(results, "RabbitMQ to handler")).isTrue();
+    assertThat(met(results, "Kafka to handler")).isNull();
     assertThat(met(results, "5,000,000 finished")).isFalse();
     assertThat(met(results, "accept to handler at 500 msg/s, p50")).isTrue();
     assertThat(met(results, "accept to handler at 500 msg/s, p99")).isFalse();

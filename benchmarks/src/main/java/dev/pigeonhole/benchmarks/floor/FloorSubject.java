@@ -11,7 +11,8 @@ import java.util.Set;
 /**
  * Bare SQL on the tables of an inbox, on PostgreSQL. It does what must be durable, and leaves out
  * what makes a library of it: no retries, no owners of lanes, no time limits, no hash of the
- * content, no look at what is there when something is not new.
+ * content, no look at what is there when something is not new. Where messages come from a broker it
+ * is the raw client of that broker, with an insert for each batch into a table of its own.
  */
 public final class FloorSubject implements Subject {
 
@@ -31,7 +32,13 @@ public final class FloorSubject implements Subject {
         + " statement and one commit for up to %d messages; statements prepared once; arrays sent as"
             .formatted(Acceptor.BATCH)
         + " binary; single accepts and the guard: one statement and one commit for each message,"
-        + " %d connections at most".formatted(Accepting.MOST_CONNECTIONS);
+        + " %d connections at most".formatted(Accepting.MOST_CONNECTIONS)
+        + "; rabbitmq: prefetch %d, one insert for up to %d messages or %d ms, single acknowledgements"
+            .formatted(
+                RabbitConsuming.PREFETCH, RabbitConsuming.BATCH, RabbitConsuming.GATHER_MILLIS)
+        + "; kafka: one insert and one commitSync for each poll of up to %d records; both into a"
+            .formatted(KafkaConsuming.BATCH)
+        + " table without a key, which knows no repeats";
   }
 
   @Override
@@ -47,7 +54,9 @@ public final class FloorSubject implements Subject {
         "payload-200",
         "payload-2k",
         "payload-50k",
-        "guard");
+        "guard",
+        "rabbitmq",
+        "kafka");
   }
 
   @Override
@@ -71,6 +80,8 @@ public final class FloorSubject implements Subject {
     return switch (scenario) {
       case "drain" -> Delivering.drain(run);
       case "guard" -> GuardRuns.all(run);
+      case "rabbitmq" -> RabbitConsuming.all(run);
+      case "kafka" -> KafkaConsuming.all(run);
       case "handlers-5" -> Delivering.endToEnd(run, run.number("handlers"));
       default -> Delivering.endToEnd(run, 1);
     };

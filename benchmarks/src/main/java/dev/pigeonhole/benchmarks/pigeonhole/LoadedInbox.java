@@ -14,6 +14,7 @@ import dev.pigeonhole.benchmarks.inbox.Messages;
 import dev.pigeonhole.benchmarks.subject.Load;
 import dev.pigeonhole.benchmarks.subject.Run;
 import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.transport.MessageSource;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
@@ -44,13 +45,14 @@ final class LoadedInbox implements AutoCloseable {
       Completions completions,
       int handlers,
       Channel channel,
-      UnaryOperator<InboxBuilder> options) {
+      UnaryOperator<InboxBuilder> options,
+      MessageSource... sources) {
     this.run = run;
     this.messages = messages;
     this.completions = completions;
     this.handlers = handlers;
     this.pool = run.pool(POOL);
-    this.inbox = options.apply(Inbox.on(JdbcStore.of(pool)).channel(channel)).build();
+    this.inbox = options.apply(Inbox.on(JdbcStore.of(pool)).channel(channel, sources)).build();
   }
 
   /** Its handlers count, and do nothing else. */
@@ -63,6 +65,19 @@ final class LoadedInbox implements AutoCloseable {
         handlers,
         channel(handlers, completions::handled),
         UnaryOperator.identity());
+  }
+
+  /** One handler, which counts what comes from this source. */
+  static LoadedInbox receiving(Run run, Messages messages, MessageSource source) {
+    Completions completions = new Completions(messages, 1);
+    return new LoadedInbox(
+        run,
+        messages,
+        completions,
+        1,
+        channel(1, completions::handled),
+        UnaryOperator.identity(),
+        source);
   }
 
   /** One handler, which does this before it counts. */

@@ -43,6 +43,8 @@ public final class PigeonholeSubject implements Subject {
     SCENARIOS.put("not-due", EndToEnd::besideManyNotDue);
     SCENARIOS.put("prune", Steady::whilePruning);
     SCENARIOS.put("held-snapshot", Steady::underSnapshot);
+    SCENARIOS.put("rabbitmq", Receiving::fromRabbit);
+    SCENARIOS.put("kafka", Receiving::fromKafka);
   }
 
   @Override
@@ -64,7 +66,8 @@ public final class PigeonholeSubject implements Subject {
         + LoadedInbox.BATCH
         + " (single accepts, guard and latency: one message for each call); payloads are byte[], so"
         + " no codec takes part; workers-n: a beat of 200 ms, so that lanes are shared out sooner;"
-        + " prune: keepReceipts(7 days)";
+        + " prune: keepReceipts(7 days); rabbitmq and kafka: sources with their defaults, one consumer"
+        + " each";
   }
 
   @Override

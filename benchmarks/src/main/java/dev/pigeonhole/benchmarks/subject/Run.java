@@ -65,6 +65,11 @@ public final class Run {
     return text("schema");
   }
 
+  /** Where the broker is that messages come from, as its client wants to be told. */
+  public String broker() {
+    return text("broker");
+  }
+
   /** An option of the scenario, such as the number of handlers. */
   public int number(String name) {
     return Integer.parseInt(text(name));
