@@ -123,24 +123,38 @@ final class RabbitBroker implements SourceBroker {
     return Integer.parseInt(withConsumers("length(Consumers)."));
   }
 
+  /** There was no consumer to strike at. */
+  static final class NobodyThereException extends Exception {
+    private static final long serialVersionUID = 1L;
+  }
+
   /** As after an acknowledgement that the broker does not understand. */
-  void closeChannel() {
-    withConsumers(
-        """
-        [Consumer | _] = Consumers, \
-        ok = rabbit_channel:do(element(1, Consumer), {'basic.ack', 1 bsl 40, false}).""");
+  void closeChannel() throws NobodyThereException {
+    withSomeConsumer(
+        "ok = rabbit_channel:do(element(1, Consumer), {'basic.ack', 1 bsl 40, false})");
   }
 
   /** The broker forgets the consumer and tells it so, as when the queue moves to another node. */
-  void cancelConsumer() {
-    withConsumers(
+  void cancelConsumer() throws NobodyThereException {
+    withSomeConsumer(
         """
-        [Consumer | _] = Consumers, Channel = element(1, Consumer), Tag = element(2, Consumer), \
+        Channel = element(1, Consumer), Tag = element(2, Consumer), \
         {dictionary, Words} = erlang:process_info(Channel, dictionary), \
         [Supervisor | _] = proplists:get_value('$ancestors', Words), \
         {writer, Writer, _, _} = lists:keyfind(writer, 1, supervisor:which_children(Supervisor)), \
         ok = rabbit_channel:do(Channel, {'basic.cancel', Tag, true}), \
-        ok = rabbit_writer:send_command(Writer, {'basic.cancel', Tag, true}).""");
+        ok = rabbit_writer:send_command(Writer, {'basic.cancel', Tag, true})""");
+  }
+
+  private void withSomeConsumer(String expressions) throws NobodyThereException {
+    String answer =
+        withConsumers(
+            """
+            try [Consumer | _] = Consumers, %s of _ -> struck catch _:_ -> nobody end."""
+                .formatted(expressions));
+    if (!answer.equals("struck")) {
+      throw new NobodyThereException();
+    }
   }
 
   private String withConsumers(String expressions) {

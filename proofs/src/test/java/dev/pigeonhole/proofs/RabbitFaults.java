@@ -5,11 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.pigeonhole.support.Direction;
 import dev.pigeonhole.support.Eventually;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 
 /** What can go wrong between RabbitMQ and its consumers. */
 final class RabbitFaults {
-  private static final Duration LIMIT = Duration.ofSeconds(120);
+  private static final Duration LIMIT = Duration.ofMinutes(5);
+  private static final Duration SOON = Duration.ofSeconds(20);
   private static final String TROUBLE = "TROUBLE";
 
   private final RabbitBroker broker;
@@ -22,32 +24,62 @@ final class RabbitFaults {
   }
 
   List<SourceFault> all() {
+    List<SourceFault> all = new ArrayList<>(ofConsumers());
+    all.add(restarted());
+    return all;
+  }
+
+  /** It hits whoever is connected, and not the consumers alone. */
+  SourceFault restarted() {
+    return new SourceFault("broker restarted", () -> noticed(TROUBLE, this::restart));
+  }
+
+  List<SourceFault> ofConsumers() {
     return List.of(
-        new SourceFault("broker restarted", () -> noticed(TROUBLE, this::restart)),
-        new SourceFault("connections cut", () -> noticed(TROUBLE, () -> hit(this::cut))),
+        new SourceFault("connections cut", () -> noticed(TROUBLE, this::cut)),
         new SourceFault("link half open", () -> hit(this::silence)),
         new SourceFault("acknowledgements held back", () -> hit(this::deafen)),
         new SourceFault("channel closed", () -> noticed("code=406", broker::closeChannel)),
         new SourceFault("consumer cancelled", () -> noticed("PH-RMQ-06", broker::cancelConsumer)));
   }
 
-  private interface Deed {
-    void run() throws Exception;
+  /**
+   * Somebody has to be there to be hit, and has to say so. The broker counts those that are gone
+   * until it misses them, and who was hit may have died of something else: then it is done again.
+   */
+  private void noticed(String text, SourceFault.Strike deed) throws Exception {
+    noticed(text, deed, () -> {});
   }
 
-  /** Somebody has to be there to be hit, and has to say so. */
-  private void noticed(String text, Deed deed) throws Exception {
-    awaitConsumers();
-    long before = fleet.said(text);
-    deed.run();
-    fleet.awaitMore(text, before);
+  private void noticed(String text, SourceFault.Strike deed, SourceFault.Strike undo)
+      throws Exception {
+    long end = System.nanoTime() + LIMIT.toNanos();
+    boolean said;
+    do {
+      awaitConsumers();
+      long before = fleet.said(text);
+      boolean done = isDone(deed);
+      said = done && fleet.saysMore(text, before, SOON);
+      undo.run();
+    } while (!said && System.nanoTime() - end < 0);
+    assertThat(said).as("somebody says \"%s\"", text).isTrue();
+  }
+
+  /** Unless whoever should have been hit was gone before. */
+  private static boolean isDone(SourceFault.Strike deed) throws Exception {
+    try {
+      deed.run();
+      return true;
+    } catch (RabbitBroker.NobodyThereException e) {
+      return false;
+    }
   }
 
   private void awaitConsumers() {
     Eventually.until("consumers", LIMIT, () -> broker.consumers() >= fleet.size());
   }
 
-  private void hit(Deed deed) throws Exception {
+  private void hit(SourceFault.Strike deed) throws Exception {
     int before = broker.proxy().hits();
     deed.run();
     assertThat(broker.proxy().hits()).as("connections that were struck").isGreaterThan(before);
@@ -63,21 +95,24 @@ final class RabbitFaults {
     assertThat(broker.server().pid()).isNotEqualTo(former);
   }
 
-  private void cut() {
+  private void cut() throws RabbitBroker.NobodyThereException {
+    int before = broker.proxy().hits();
     broker.proxy().cut();
+    if (broker.proxy().hits() == before) {
+      throw new RabbitBroker.NobodyThereException();
+    }
   }
 
   /** Nobody hears anybody, until a worker misses the broker's heartbeats. */
   private void silence() throws Exception {
     noticed(
         "MissedHeartbeat",
-        () -> broker.proxy().blackhole(Direction.TO_CLIENT, Direction.TO_SERVER));
-    broker.proxy().heal();
+        () -> broker.proxy().blackhole(Direction.TO_CLIENT, Direction.TO_SERVER),
+        broker.proxy()::heal);
   }
 
   /** Workers go on to receive and to acknowledge, and the broker hears nothing of it. */
   private void deafen() throws Exception {
-    noticed(TROUBLE, () -> broker.proxy().blackhole(Direction.TO_SERVER));
-    broker.proxy().heal();
+    noticed(TROUBLE, () -> broker.proxy().blackhole(Direction.TO_SERVER), broker.proxy()::heal);
   }
 }

@@ -79,8 +79,7 @@ class RabbitSourceFaultsTest {
     }
   }
 
-  private static List<SourceFault> workerFaults(
-      SourceProof proof, DatabaseServer store, Random random) {
+  static List<SourceFault> workerFaults(SourceProof proof, DatabaseServer store, Random random) {
     Duration outage = Duration.ofSeconds(Size.of(3, 30));
     return new WorkerFaults(proof.fleet(), store, "the inbox cannot take messages", outage, random)
         .all();

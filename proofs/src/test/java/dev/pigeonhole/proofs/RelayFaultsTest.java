@@ -7,29 +7,70 @@ import dev.pigeonhole.support.DatabaseServer;
 import dev.pigeonhole.support.RabbitServer;
 import dev.pigeonhole.support.TestDatabases;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * From the transaction that publishes, through an outbox, RabbitMQ and an inbox of two processes:
- * wherever a relay dies, each message that was committed has exactly one effect.
+ * wherever a relay dies, and whatever breaks behind it, each message that was committed has exactly
+ * one effect.
  */
 class RelayFaultsTest {
+  private static RabbitServer server;
+
+  @BeforeAll
+  static void start() {
+    server = RabbitServer.start();
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
 
   @Test
   void nothingIsLostOrDoubledWhereverARelayDies(@TempDir Path directory) throws Exception {
     Random random = new Random(Size.seed("relays"));
     DatabaseServer store = TestDatabases.server(DatabaseKind.POSTGRES);
-    RabbitServer rabbit = RabbitServer.shared();
-    try (OutboxBroker broker = new OutboxBroker(new RabbitBroker(rabbit, "relayed"), store);
-        SourceFleet relays = new SourceFleet(() -> broker.relay(rabbit.amqpPort()), 1);
+    try (OutboxBroker broker = new OutboxBroker(new RabbitBroker(server, "relayed"), store);
+        SourceFleet relays = new SourceFleet(() -> broker.relay(server.amqpPort()), 1);
         SourceProof proof = new SourceProof(broker, store, directory)) {
-      List<SourceFault> faults = new RelayFaults(broker, relays, proof::isHandled, random).all();
-      proof.alone(faults, Size.of(1, 4), Size.of(300, 3_000));
-      proof.judge("outbox, RabbitMQ and inbox");
+      List<SourceFault> faults = relayFaults(broker, relays, proof, random);
+      faults.add(new RabbitFaults(broker.rabbit(), proof.fleet()).restarted());
+      proof.alone(faults, Size.of(1, 4), Size.of(1_000, 10_000));
+      proof.judge("outbox, RabbitMQ and inbox, each alone");
       assertThat(proof.hits()).hasSameSizeAs(faults);
     }
+  }
+
+  /** A restart of the broker is not among them: a relay would not die with a message under way. */
+  @Test
+  void nothingIsLostOrDoubledByAllFaultsMixed(@TempDir Path directory) throws Exception {
+    Random random = new Random(Size.seed("relays, mixed"));
+    DatabaseServer from = TestDatabases.server(DatabaseKind.POSTGRES);
+    try (DatabaseServer to = TestDatabases.startServer(DatabaseKind.MARIADB);
+        OutboxBroker broker = new OutboxBroker(new RabbitBroker(server, "mixed"), from);
+        SourceFleet relays = new SourceFleet(() -> broker.relay(server.amqpPort()), 1);
+        SourceProof proof = new SourceProof(broker, to, directory)) {
+      List<SourceFault> before = relayFaults(broker, relays, proof, random);
+      List<SourceFault> between = new RabbitFaults(broker.rabbit(), proof.fleet()).ofConsumers();
+      List<SourceFault> behind = RabbitSourceFaultsTest.workerFaults(proof, to, random);
+      Duration time = Duration.ofSeconds(Size.of(12, 180));
+      proof.mixed(time, Size.of(1_000, 10_000), random, before, between, behind);
+      proof.judge("outbox, RabbitMQ and inbox, mixed");
+      assertThat(proof.hits())
+          .hasSizeGreaterThanOrEqualTo(Size.of(3, before.size() + between.size() + behind.size()));
+    }
+  }
+
+  private static List<SourceFault> relayFaults(
+      OutboxBroker broker, SourceFleet relays, SourceProof proof, Random random) {
+    return new ArrayList<>(new RelayFaults(broker, relays, proof::isHandled, random).all());
   }
 }
