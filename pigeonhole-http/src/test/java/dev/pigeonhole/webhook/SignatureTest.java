@@ -6,11 +6,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.pigeonhole.http.HttpCall;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Signatures against what their inventors have published, and against what comes near it. */
@@ -262,7 +266,7 @@ class SignatureTest {
   }
 
   @Test
-  void secretsThatCouldBeGuessedAreRefused() {
+  void d83_secretsThatCouldBeGuessedAreRefused() {
     for (String weak : List.of("", "secret", "fifteen letters")) {
       assertThatThrownBy(() -> Signature.github(weak)).hasMessageStartingWith("PH-WEB-01");
       assertThatThrownBy(() -> Signature.stripe(Proofs.SECRET, weak))
@@ -272,6 +276,22 @@ class SignatureTest {
       assertThatThrownBy(() -> Signature.standardWebhooks(bad))
           .hasMessageStartingWith("PH-WEB-01")
           .hasMessageNotContaining("not?base64");
+    }
+  }
+
+  /** How long a comparison takes must not tell how much of a guess was right. */
+  @Test
+  void sc29_whatIsSecretIsComparedInOnePlace() throws IOException {
+    try (Stream<Path> files = Files.list(Path.of("src/main/java/dev/pigeonhole/webhook"))) {
+      for (Path file : files.toList()) {
+        String source = Files.readString(file);
+        if (source.contains("expected")) {
+          assertThat(source)
+              .as(file.toString())
+              .containsAnyOf("same(expected", "MessageDigest.isEqual(bytes(expected)")
+              .doesNotContain("expected.equals", "equals(expected", "expected ==");
+        }
+      }
     }
   }
 

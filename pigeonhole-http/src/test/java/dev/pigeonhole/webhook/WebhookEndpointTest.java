@@ -418,7 +418,7 @@ class WebhookEndpointTest {
   }
 
   @Test
-  void aWebhookWithoutSignatureIsRefused() {
+  void d83_aWebhookWithoutSignatureIsRefused() {
     assertThatThrownBy(() -> Webhook.at("/hooks/stripe").into(inbox.inbox(), "payments"))
         .hasMessageStartingWith("PH-WEB-01")
         .hasMessageContaining("verifiedBy");

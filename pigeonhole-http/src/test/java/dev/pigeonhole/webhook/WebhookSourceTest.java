@@ -51,7 +51,7 @@ class WebhookSourceTest extends SourceContract {
       Webhook webhook =
           Webhook.at("/hooks/contract")
               .verifiedBy(Signature.hmac("X-Proof", SECRET).idFrom("X-Id").typeFrom("X-Type"))
-              .contentTypes("application/json", "application/octet-stream");
+              .contentTypes("application/json", "application/xml", "application/octet-stream");
       return WebhookServer.onPort(port).serving(webhook);
     }
 

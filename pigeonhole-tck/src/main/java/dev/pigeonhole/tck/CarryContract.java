@@ -1,9 +1,15 @@
 package dev.pigeonhole.tck;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.pigeonhole.Headers;
 import dev.pigeonhole.transport.Envelope;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.SocketTimeoutException;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -39,6 +45,24 @@ abstract class CarryContract extends SourceFixture {
     awaitTaken("m-1");
 
     assertThat(receiver.last("m-1").body()).isEqualTo(body);
+  }
+
+  /** It may refer to what only we can reach; nobody looks. */
+  @Test
+  void d49_xmlArrivesUnread() throws IOException {
+    try (ServerSocket secret = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      String text =
+          "<!DOCTYPE a [<!ENTITY e SYSTEM \"http://127.0.0.1:%d/\">]><a>&e;</a>"
+              .formatted(secret.getLocalPort());
+      start();
+      broker.send(
+          envelope("m-1").contentType("application/xml").body(text.getBytes(UTF_8)).build());
+      awaitTaken("m-1");
+
+      assertThat(receiver.last("m-1").body()).asString(UTF_8).isEqualTo(text);
+      secret.setSoTimeout(1);
+      assertThatThrownBy(secret::accept).isInstanceOf(SocketTimeoutException.class);
+    }
   }
 
   @Test
