@@ -45,6 +45,14 @@ public interface Transactions {
     default boolean enough() {
       return false;
     }
+
+    /**
+     * Whether all its statements are the library's own, which wait no longer for the network than
+     * the others of a store. A handler may take its time.
+     */
+    default boolean ours() {
+      return false;
+    }
   }
 
   /** The work of one delivery ended with an exception; the unit was rolled back. */

@@ -50,6 +50,15 @@ final class Office {
     return outbox().route(OrderPlaced.class, transport).build();
   }
 
+  /** One that reaches the database in another way. */
+  Outbox sending(JdbcStore store) {
+    return Outbox.on(store)
+        .codec(new LineCodec())
+        .lanes(4)
+        .route(OrderPlaced.class, transport)
+        .build();
+  }
+
   static Message order(int number) {
     return Message.of(new OrderPlaced("o-" + number, "c-" + number % 3));
   }

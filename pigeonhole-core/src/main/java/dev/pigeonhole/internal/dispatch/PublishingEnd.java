@@ -7,6 +7,7 @@ import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.Transactions;
+import java.sql.Connection;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -20,6 +21,19 @@ import org.slf4j.LoggerFactory;
  */
 final class PublishingEnd {
   private static final Logger LOG = LoggerFactory.getLogger(PublishingEnd.class);
+
+  /** The handler has returned, so nobody needs more time than a statement of ours. */
+  private record Staging(Attempt attempt) implements Transactions.Work {
+    @Override
+    public void run(Delivery delivery, Connection connection) {
+      attempt.outgoing().stageAll(attempt, connection);
+    }
+
+    @Override
+    public boolean ours() {
+      return true;
+    }
+  }
 
   private final @Nullable Transactions store;
   private final Endings endings;
@@ -42,9 +56,7 @@ final class PublishingEnd {
             ErrorCode.TX_UNSUPPORTED, "The store has no transaction to publish in.");
       }
       Set<Delivery> done =
-          store.run(
-              List.of(delivery),
-              (row, connection) -> attempt.outgoing().stageAll(attempt, connection));
+          store.run(List.of(delivery), new Staging(attempt));
       if (!done.contains(delivery)) {
         surroundings.notOurs(delivery);
         return;

@@ -67,6 +67,7 @@ final class JdbcAcceptor implements Acceptor {
       gate.accept(jdbc.foreign(connection), joined);
       return Arrays.asList(joined.results);
     } catch (SQLException e) {
+      UnitConnection.failed(connection, e);
       throw Errors.of(jdbc.dialect, jdbc.tables, e, false);
     }
   }

@@ -85,7 +85,9 @@ final class JdbcTransactions implements Transactions {
       throws SQLException, WorkFailedException {
     List<Delivery> run = new ArrayList<>();
     UnitConnection unit = new UnitConnection(borrowed.connection, jdbc.dialect);
-    borrowed.liftNetworkLimit();
+    if (!work.ours()) {
+      borrowed.liftNetworkLimit();
+    }
     try {
       for (Delivery each : deliveries) {
         Throwable thrown = null;
@@ -104,7 +106,9 @@ final class JdbcTransactions implements Transactions {
       }
     } finally {
       unit.end();
-      borrowed.limitNetwork(); // the rollback of a unit that failed is ours to wait for
+      if (!work.ours()) {
+        borrowed.limitNetwork(); // the rollback of a unit that failed is ours to wait for
+      }
     }
     return run;
   }

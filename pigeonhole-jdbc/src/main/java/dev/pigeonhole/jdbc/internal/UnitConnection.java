@@ -86,6 +86,17 @@ final class UnitConnection {
     return connection;
   }
 
+  /**
+   * A statement of ours failed {@linkplain #inside inside} a unit. The unit sees only what passes
+   * through it, and has to know: what the database cannot do now is not the handler's failure.
+   */
+  static void failed(Connection connection, SQLException e) {
+    if (Proxy.isProxyClass(connection.getClass())
+        && Proxy.getInvocationHandler(connection) instanceof Guard guard) {
+      guard.note(e);
+    }
+  }
+
   /** From now on every use is refused. */
   void end() {
     ended = true;
@@ -302,13 +313,19 @@ final class UnitConnection {
   }
 
   /** Stands in front of one object of the driver. */
-  private static final class Guard implements InvocationHandler {
+  private final class Guard implements InvocationHandler {
     private final Object wrapped;
     private final Rule rule;
 
     Guard(Object wrapped, Rule rule) {
       this.wrapped = wrapped;
       this.rule = rule;
+    }
+
+    void note(SQLException e) {
+      if (error == null) {
+        error = e;
+      }
     }
 
     @Override
