@@ -160,7 +160,7 @@ public final class JdbcStore implements InboxStore {
   @Override
   public boolean sharesTransactionsWith(InboxStore other) {
     return other instanceof JdbcStore jdbc
-        && (jdbc.dataSource == dataSource || parts().isIn(jdbc.parts().url()));
+        && (jdbc.dataSource == dataSource || parts().isIn(jdbc.parts().place()));
   }
 
   @Override

@@ -24,7 +24,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The groups of a store, wired for the database that answered the first connection.
  *
- * @param url where that is, without what comes after a question mark or a semicolon
+ * @param place where that is: the URL without what comes after a question mark or a semicolon, and
+ *     the catalog, for a URL need not name the database; empty if nobody knows
  */
 public record Parts(
     Acceptor acceptor,
@@ -37,7 +38,7 @@ public record Parts(
     Supplier<WakeUps> wakeUps,
     boolean interruptible,
     StoreDescription description,
-    String url) {
+    String place) {
 
   /**
    * Looks at the database and wires the groups.
@@ -57,14 +58,14 @@ public record Parts(
     Tables tables;
     boolean embedded;
     StoreDescription description;
-    String url;
+    String place;
     try (Connection connection = dataSource.getConnection()) {
       DatabaseMetaData meta = connection.getMetaData();
       dialect = Dialect.of(meta.getDatabaseProductName());
       String where = schema == null ? dialect.currentSchema(connection) : schema;
       tables = new Tables(dialect.quote(), where, prefix);
       embedded = embedded(meta.getURL());
-      url = meta.getURL() == null ? "" : meta.getURL().replaceFirst("[?;].*", "");
+      place = place(meta.getURL(), connection.getCatalog());
       description =
           new StoreDescription(
               "%s %s, schema %s, tables %s…"
@@ -84,12 +85,16 @@ public record Parts(
         embedded,
         notifying,
         description,
-        url);
+        place);
   }
 
-  /** Whether its database is at this address; one without an address is nowhere. */
+  private static String place(@Nullable String url, @Nullable String catalog) {
+    return url == null || url.isEmpty() ? "" : url.replaceFirst("[?;].*", "") + " " + catalog;
+  }
+
+  /** Whether its database is at this place; one without an address is nowhere. */
   public boolean isIn(String other) {
-    return !url.isEmpty() && url.equals(other);
+    return !place.isEmpty() && place.equals(other);
   }
 
   private static List<String> unsafe(@Nullable String url, @Nullable InstantSource clock) {
@@ -111,7 +116,7 @@ public record Parts(
       boolean embedded,
       boolean notifying,
       StoreDescription description,
-      String url) {
+      String place) {
     Statements statements = jdbc.dialect.statements();
     Families families = new Families();
     AtomicInteger lanes = new AtomicInteger();
@@ -139,7 +144,7 @@ public record Parts(
         () -> new PostgresWakeUps(jdbc),
         jdbc.dialect.interruptible(),
         description,
-        url);
+        place);
   }
 
   /** Only one process can open such a database. */
