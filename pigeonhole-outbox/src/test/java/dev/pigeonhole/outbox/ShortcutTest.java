@@ -5,6 +5,12 @@ import static dev.pigeonhole.outbox.Office.order;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.Inbox;
@@ -12,6 +18,7 @@ import dev.pigeonhole.InboxException;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.Pigeonhole;
 import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.TestDatabase;
@@ -20,8 +27,10 @@ import dev.pigeonhole.transport.MessageMapper;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.slf4j.LoggerFactory;
 
 /** Inside one database a message needs no relay. */
 class ShortcutTest {
@@ -192,5 +201,51 @@ class ShortcutTest {
           .hasMessageContaining("PH-CFG-16")
           .hasMessageContaining("OrderPlaced");
     }
+  }
+
+  /** The connections of a pool that is told its database, whose URL names none. */
+  private static HikariDataSource catalogued(TestDatabase database) {
+    HikariConfig config = new HikariConfig();
+    config.setJdbcUrl(database.jdbcUrl().replace("/" + database.schema(), "/"));
+    config.setUsername(database.user());
+    config.setPassword(database.password());
+    config.setCatalog(database.schema());
+    config.setMaximumPoolSize(4);
+    return new HikariDataSource(config);
+  }
+
+  @Test
+  void twoDatabasesOfOneServerAreNotTheSame() {
+    try (TestDatabase here = TestDatabases.open(DatabaseKind.MARIADB);
+        TestDatabase there = TestDatabases.open(DatabaseKind.MARIADB);
+        HikariDataSource one = catalogued(here);
+        HikariDataSource again = catalogued(here);
+        HikariDataSource other = catalogued(there)) {
+      JdbcStore store = JdbcStore.of(one);
+
+      assertThat(store.sharesTransactionsWith(JdbcStore.of(again))).isTrue();
+      assertThat(store.sharesTransactionsWith(JdbcStore.of(other))).isFalse();
+      assertThat(store.sharesTransactionsWith(JdbcStore.of(one).schema(there.schema()))).isTrue();
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource(POSTGRES)
+  void anOutboxWithShortcutsAloneWarnsOfNothing(TestDatabase database) {
+    Office office = Office.in(database);
+    Inbox shipping = shipping(office);
+    Logger log = (Logger) LoggerFactory.getLogger("dev.pigeonhole");
+    ListAppender<ILoggingEvent> seen = new ListAppender<>();
+    seen.start();
+    log.addAppender(seen);
+    try {
+      office.outbox().into(OrderPlaced.class, shipping.publisher("orders")).build();
+    } finally {
+      log.detachAppender(seen);
+    }
+    assertThat(seen.list)
+        .filteredOn(each -> each.getLevel().isGreaterOrEqual(Level.WARN))
+        .extracting(ILoggingEvent::getFormattedMessage)
+        .isEmpty();
   }
 }

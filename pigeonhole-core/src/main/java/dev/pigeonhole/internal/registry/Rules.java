@@ -2,6 +2,7 @@ package dev.pigeonhole.internal.registry;
 
 import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Unhandled;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -97,13 +98,18 @@ public final class Rules {
     List<String> warnings = new ArrayList<>();
     for (ChannelSpec channel : specs) {
       for (TypeSpec type : channel.types()) {
-        if (type.handlers().isEmpty()) {
+        // Whoever rejects such messages says so to those who bring them.
+        if (type.handlers().isEmpty() && channel.unhandled() != Unhandled.REJECT) {
           warnings.add(
               "Channel '%s' declares %s without a handler: its messages are %s. Add .handle(…)."
                   .formatted(
                       channel.name(),
                       type.type().getTypeName(),
-                      channel.direct() ? "dropped" : "kept, and go nowhere"));
+                      channel.direct()
+                          ? "dropped"
+                          : channel.unhandled() == Unhandled.IGNORE
+                              ? "ignored"
+                              : "kept, and go nowhere"));
         }
       }
     }
