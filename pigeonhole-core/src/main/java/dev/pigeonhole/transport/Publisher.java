@@ -4,6 +4,7 @@ import dev.pigeonhole.Message;
 import dev.pigeonhole.store.InboxStore;
 import java.sql.Connection;
 import java.util.List;
+import java.util.function.Supplier;
 
 /**
  * Takes messages in the transaction of whoever publishes them: an outbox, or a channel of an inbox
@@ -23,9 +24,21 @@ public interface Publisher {
    */
   String publish(Connection connection, Message message);
 
-  /** The same for several, in the order of the list. */
+  /**
+   * The same for several, in the order of the list: all of them are staged, or, if one is refused,
+   * none.
+   */
   default List<String> publish(Connection connection, List<Message> messages) {
-    return messages.stream().map(each -> publish(connection, each)).toList();
+    return allOrNone(
+        connection, () -> messages.stream().map(each -> publish(connection, each)).toList());
+  }
+
+  /**
+   * Stages several messages in as many steps as it takes, and leaves nothing of them if one is
+   * refused; for publishers. It costs a savepoint.
+   */
+  static <T> T allOrNone(Connection connection, Supplier<T> staging) {
+    return AllOrNone.run(connection, staging);
   }
 
   /** Whether transactions of that store are also its own: both are in the same database. */

@@ -8,13 +8,13 @@ import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.store.InboxStore;
-import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.transport.Publisher;
 import java.sql.Connection;
-import java.sql.SQLException;
-import java.sql.Savepoint;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -91,89 +91,57 @@ public final class Outbox implements Publisher {
    */
   @Override
   public List<String> publish(Connection connection, List<Message> messages) {
-    if (messages.size() < 2) {
-      return stageAll(connection, messages); // one is staged, or not
+    if (messages.isEmpty()) {
+      return List.of();
     }
-    Savepoint before = savepoint(connection);
-    try {
-      List<String> ids = stageAll(connection, messages);
-      release(connection, before);
-      return ids;
-    } catch (StoreException e) {
-      throw e; // the whole transaction is to be rolled back
-    } catch (RuntimeException e) {
-      undo(connection, before, e);
-      throw e;
+    List<Share> shares = shares(messages);
+    String[] answers = new String[messages.size()];
+    if (shares.size() == 1) { // whoever takes it takes all of it, or nothing
+      stage(connection, shares.get(0), answers);
+      return List.of(answers);
+    }
+    return Publisher.allOrNone(
+        connection,
+        () -> {
+          shares.forEach(each -> stage(connection, each, answers));
+          return List.of(answers);
+        });
+  }
+
+  /** What is staged with one call, and the places of it in what was published. */
+  private record Share(@Nullable Publisher shortcut, List<Message> messages, List<Integer> places) {
+    Share(@Nullable Publisher shortcut) {
+      this(shortcut, new ArrayList<>(), new ArrayList<>());
     }
   }
 
-  private List<String> stageAll(Connection connection, List<Message> messages) {
-    String[] answers = new String[messages.size()];
-    List<Message> toRelay = new ArrayList<>();
-    List<Integer> places = new ArrayList<>();
+  private List<Share> shares(List<Message> messages) {
+    List<Share> shares = new ArrayList<>();
+    Map<Optional<Publisher>, Share> open = new HashMap<>();
     for (int i = 0; i < messages.size(); i++) {
       Message message = complete(messages.get(i));
-      Publisher shortcut = routes.shortcut(message);
-      if (shortcut != null) {
-        answers[i] = shortcut.publish(connection, message);
-      } else {
-        toRelay.add(message);
-        places.add(i);
+      Optional<Publisher> shortcut = Optional.ofNullable(routes.shortcut(message));
+      Share share = open.get(shortcut);
+      if (share == null || share.messages().size() == CHUNK) {
+        share = new Share(shortcut.orElse(null));
+        open.put(shortcut, share);
+        shares.add(share);
       }
+      share.messages().add(message);
+      share.places().add(i);
     }
-    for (int from = 0; from < toRelay.size(); from += CHUNK) {
-      int to = Math.min(from + CHUNK, toRelay.size());
-      List<String> staged = stage(connection, toRelay.subList(from, to));
-      for (int i = from; i < to; i++) {
-        answers[places.get(i)] = staged.get(i - from);
-      }
-    }
-    return List.of(answers);
+    return shares;
   }
 
-  /**
-   * Null where there can be none, in autocommit mode or on a broken connection: what comes next
-   * says so better.
-   */
-  private static @Nullable Savepoint savepoint(Connection connection) {
-    try {
-      return connection.getAutoCommit() ? null : connection.setSavepoint();
-    } catch (SQLException e) {
-      return null;
+  private void stage(Connection connection, Share share, String[] answers) {
+    Publisher shortcut = share.shortcut();
+    List<String> staged =
+        shortcut == null
+            ? stage(connection, share.messages())
+            : shortcut.publish(connection, share.messages());
+    for (int i = 0; i < staged.size(); i++) {
+      answers[share.places().get(i)] = staged.get(i);
     }
-  }
-
-  private static void release(Connection connection, @Nullable Savepoint savepoint) {
-    try {
-      if (savepoint != null) {
-        connection.releaseSavepoint(savepoint);
-      }
-    } catch (SQLException e) {
-      throw lost(e);
-    }
-  }
-
-  private static void undo(
-      Connection connection, @Nullable Savepoint savepoint, RuntimeException why) {
-    try {
-      if (savepoint != null) {
-        connection.rollback(savepoint);
-        connection.releaseSavepoint(savepoint);
-      }
-    } catch (SQLException e) {
-      StoreException lost = lost(e);
-      lost.addSuppressed(why);
-      throw lost;
-    }
-  }
-
-  private static StoreException lost(SQLException e) {
-    return new StoreException(
-        StoreException.Kind.TRANSIENT,
-        ErrorCode.DATABASE_TRANSIENT,
-        "The savepoint before what is published together is gone, so some of it may be staged. Roll"
-            + " back.",
-        e);
   }
 
   private Message complete(Message message) {

@@ -30,6 +30,7 @@ import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.StatementCounter;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import dev.pigeonhole.testkit.CrashPlan;
@@ -284,6 +285,35 @@ class HandlerPublishTest {
 
     assertThat(office.transport.confirmedIds()).containsExactlyInAnyOrder("out-1", "out-3");
     assertThat(office.effects()).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @MethodSource(SERVERS)
+  void whatAHandlerHasPublishedIsStagedTogether(TestDatabase database) {
+    Office office = Office.in(database);
+    StatementCounter counter = StatementCounter.on(database, office.pool);
+    JdbcStore store = JdbcStore.of(counter.dataSource());
+    Channel payments =
+        Channel.named("payments")
+            .on(String.class)
+            .handleInTransaction("post", (payment, tx) -> publishMany(tx.delivery()))
+            .handleMessage("tell", HandlerPublishTest::publishMany)
+            .handleMessage("now", HandlerPublishTest::publishMany, inline())
+            .build();
+    Outbox outbox = office.sending(store);
+    Inbox inbox = Inbox.on(store).lanes(4).outbox(outbox).channel(payments).build();
+    counter.reset();
+    inbox.accept("payments", Message.of("p-1", "p-1"));
+    inbox.drain();
+
+    assertThat(office.staged()).isEqualTo(30);
+    assertThat(counter.statements())
+        .filteredOn(sql -> sql.contains("INSERT INTO") && sql.contains("pigeonhole_out_message"))
+        .hasSize(3);
+  }
+
+  private static void publishMany(Received<String> received) {
+    IntStream.range(0, 10).forEach(i -> received.publish(order(i)));
   }
 
   @ParameterizedTest

@@ -16,6 +16,7 @@ import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.Message;
+import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.Pigeonhole;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.jdbc.JdbcStore;
@@ -24,6 +25,7 @@ import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import dev.pigeonhole.transport.MessageMapper;
+import dev.pigeonhole.transport.Publisher;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -247,5 +249,36 @@ class ShortcutTest {
         .filteredOn(each -> each.getLevel().isGreaterOrEqual(Level.WARN))
         .extracting(ILoggingEvent::getFormattedMessage)
         .isEmpty();
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void ofAListThatAChannelRefusesNothingIsStagedAndTheTransactionGoesOn(TestDatabase database) {
+    Office office = Office.in(database);
+    Channel orders =
+        Channel.named("orders")
+            .onConflict(OnConflict.REJECT)
+            .on(OrderPlaced.class)
+            .handleMessage("ship", received -> handled.add(received.message().id()))
+            .build();
+    Inbox shipping = Inbox.on(office.store).lanes(4).codec(new LineCodec()).channel(orders).build();
+    Publisher channel = shipping.publisher("orders");
+    office.commit(
+        connection -> {
+          channel.publish(connection, order(1).id("before"));
+          assertThatThrownBy(
+                  () ->
+                      channel.publish(
+                          connection, List.of(order(2).id("half"), order(3).id("before"))))
+              .isInstanceOf(InboxException.class)
+              .hasMessageStartingWith("PH-ID-08");
+          assertThatThrownBy(
+                  () -> channel.publish(connection, List.of(order(2).id("half"), order(3).id(" "))))
+              .hasMessageStartingWith("PH-ID-02");
+          return channel.publish(connection, List.of(order(4).id("after"), order(5).id("all")));
+        });
+    shipping.drain();
+
+    assertThat(handled).containsExactlyInAnyOrder("before", "after", "all");
   }
 }

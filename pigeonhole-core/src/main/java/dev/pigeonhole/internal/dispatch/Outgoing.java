@@ -57,18 +57,18 @@ final class Outgoing {
 
   /** Stages the message in this transaction. */
   String stage(Received<?> by, Connection connection, Message message) {
-    return stage(publisher(by), connection, Causation.of(by, message));
+    return stage(publisher(by), connection, List.of(Causation.of(by, message))).get(0);
   }
 
-  /** Stages what was kept, and lets nobody commit who has swallowed a failure. */
+  /** Stages what was kept, all at once, and lets nobody commit who has swallowed a failure. */
   void stageAll(Received<?> by, Connection connection) {
     List<Message> all;
     synchronized (lock) {
       closed = true;
       all = List.copyOf(waiting);
     }
-    for (Message message : all) {
-      stage(publisher(by), connection, message);
+    if (!all.isEmpty()) {
+      stage(publisher(by), connection, all);
     }
     StoreException first = failure();
     if (first != null) {
@@ -76,11 +76,15 @@ final class Outgoing {
     }
   }
 
-  private synchronized String stage(Publisher to, Connection connection, Message message) {
+  private synchronized List<String> stage(
+      Publisher to, Connection connection, List<Message> messages) {
     try {
-      String id = to.publish(connection, message);
+      List<String> ids =
+          messages.size() == 1
+              ? List.of(to.publish(connection, messages.get(0)))
+              : to.publish(connection, messages);
       staged = true;
-      return id;
+      return ids;
     } catch (StoreException e) {
       failure = failure == null ? e : failure;
       throw e;

@@ -32,6 +32,12 @@ final class ChannelPublisher implements Publisher {
 
   @Override
   public List<String> publish(Connection connection, List<Message> messages) {
+    return messages.size() < 2
+        ? stage(connection, messages) // one is staged, or not
+        : Publisher.allOrNone(connection, () -> stage(connection, messages));
+  }
+
+  private List<String> stage(Connection connection, List<Message> messages) {
     return inbox.accept(connection, channel.name(), messages).stream().map(this::id).toList();
   }
 
