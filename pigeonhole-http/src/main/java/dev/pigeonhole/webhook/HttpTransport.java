@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.transport.Envelope;
+import dev.pigeonhole.transport.SendThreads;
 import dev.pigeonhole.transport.Sent;
 import dev.pigeonhole.transport.Transport;
 import java.time.Duration;
@@ -12,8 +13,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /** Posts envelopes one after the other, each in a request of its own. */
@@ -22,6 +23,7 @@ final class HttpTransport implements Transport {
 
   private final OutgoingHttp http;
   private final String destination;
+  private final SendThreads threads = new SendThreads("pigeonhole-http-transport");
 
   /**
    * @param destination without path and secrets
@@ -44,13 +46,12 @@ final class HttpTransport implements Transport {
   @Override
   public List<Sent> send(List<Envelope> envelopes, Duration timeout) throws InterruptedException {
     Round round = new Round(envelopes, System.nanoTime() + timeout.toNanos());
-    CompletableFuture<List<Sent>> posting = new CompletableFuture<>();
-    // A read of a socket cannot be interrupted, so it is done where nobody has to be.
-    Thread thread = new Thread(() -> run(round, posting), "pigeonhole-http-transport");
-    thread.setDaemon(true);
-    thread.start();
     try {
-      return posting.get();
+      // A read of a socket cannot be interrupted, so it is done where nobody has to be.
+      return threads.begin(round::outcomes, timeout).get();
+    } catch (TimeoutException e) {
+      Sent waited = unconfirmed("there was no time left to send it", e);
+      return envelopes.stream().map(each -> waited).toList();
     } catch (ExecutionException e) {
       throw new IllegalStateException("the requests could not be made", e.getCause());
     } finally {
@@ -58,12 +59,9 @@ final class HttpTransport implements Transport {
     }
   }
 
-  private static void run(Round round, CompletableFuture<List<Sent>> posting) {
-    try {
-      posting.complete(round.outcomes());
-    } catch (Throwable e) {
-      posting.completeExceptionally(e);
-    }
+  @Override
+  public void close() {
+    threads.close();
   }
 
   /** The requests of one call. */

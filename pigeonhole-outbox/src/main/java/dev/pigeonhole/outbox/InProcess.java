@@ -7,6 +7,7 @@ import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.transport.Acceptor;
 import dev.pigeonhole.transport.Disposition;
 import dev.pigeonhole.transport.Envelope;
+import dev.pigeonhole.transport.SendThreads;
 import dev.pigeonhole.transport.Sent;
 import dev.pigeonhole.transport.Transport;
 import java.time.Duration;
@@ -24,10 +25,12 @@ import java.util.concurrent.TimeoutException;
 public final class InProcess implements Transport {
   private final String destination;
   private final Acceptor channel;
+  private final SendThreads threads;
 
   private InProcess(String destination, Acceptor channel) {
     this.destination = destination;
     this.channel = channel;
+    this.threads = new SendThreads("pigeonhole-" + destination + "-in-process");
   }
 
   /**
@@ -54,13 +57,12 @@ public final class InProcess implements Transport {
     if (envelopes.isEmpty()) {
       return List.of();
     }
-    // On a thread of its own: a database that hangs can neither be interrupted nor told to hurry.
-    FutureTask<List<Disposition>> accepting = new FutureTask<>(() -> channel.accept(envelopes));
-    Thread thread = new Thread(accepting, "pigeonhole-" + destination + "-in-process");
-    thread.setDaemon(true);
-    thread.start();
+    long end = System.nanoTime() + timeout.toNanos();
     try {
-      List<Disposition> answers = accepting.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+      // On another thread: a database that hangs can neither be interrupted nor told to hurry.
+      FutureTask<List<Disposition>> accepting =
+          threads.begin(() -> channel.accept(envelopes), timeout);
+      List<Disposition> answers = accepting.get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
       return answers.stream().map(this::outcome).toList();
     } catch (TimeoutException e) {
       Sent failed =
@@ -78,6 +80,11 @@ public final class InProcess implements Transport {
       Sent failed = new Sent.Failed(cause == null ? e : cause);
       return envelopes.stream().map(each -> failed).toList();
     }
+  }
+
+  @Override
+  public void close() {
+    threads.close();
   }
 
   private Sent outcome(Disposition answer) {

@@ -9,6 +9,7 @@ import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.Received;
 import dev.pigeonhole.Unhandled;
 import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import dev.pigeonhole.tck.TransportContract;
@@ -16,16 +17,22 @@ import dev.pigeonhole.tck.TransportTarget;
 import dev.pigeonhole.testkit.MemoryStore;
 import dev.pigeonhole.transport.Envelope;
 import dev.pigeonhole.transport.MessageMapper;
+import dev.pigeonhole.transport.SendThreads;
+import dev.pigeonhole.transport.Sent;
 import dev.pigeonhole.transport.Transport;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** An inbox of the process is a transport like any other, wherever it keeps its messages. */
 class InProcessTest extends TransportContract {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   @Override
   protected TransportTarget target() {
@@ -59,11 +66,56 @@ class InProcessTest extends TransportContract {
     }
   }
 
+  @Test
+  void aThreadIsUsedAgainAndEndsWithTheTransport() throws InterruptedException {
+    try (InboxTarget target = new InboxTarget()) {
+      Transport transport = target.transport();
+      for (int i = 0; i < 5; i++) {
+        transport.send(List.of(thing("m-" + i)), PATIENCE);
+        Eventually.until(PATIENCE, () -> target.threads().stream().allMatch(InProcessTest::idle));
+      }
+      assertThat(target.threads()).hasSize(1);
+
+      transport.close();
+      Eventually.until(PATIENCE, () -> target.threads().stream().noneMatch(Thread::isAlive));
+      transport.send(List.of(thing("m-6")), PATIENCE);
+      transport.close();
+      assertThat(target.received()).hasSize(6);
+    }
+  }
+
+  private static boolean idle(Thread thread) {
+    return thread.getState() == Thread.State.TIMED_WAITING;
+  }
+
+  @Test
+  void anInboxThatHangsTakesNoMoreThreadsThanThereMayBe() throws InterruptedException {
+    try (InboxTarget target = new InboxTarget()) {
+      Transport transport = target.transport();
+      target.stall();
+      for (int i = 0; i < SendThreads.MOST + 5; i++) {
+        assertThat(transport.send(List.of(thing("m-" + i)), Duration.ofMillis(2)))
+            .allMatch(Sent.Failed.class::isInstance);
+      }
+      Eventually.until(PATIENCE, () -> target.threads().size() == SendThreads.MOST);
+      target.resume();
+      assertThat(transport.send(List.of(thing("last")), PATIENCE))
+          .allMatch(Sent.Confirmed.class::isInstance);
+      assertThat(target.threads()).hasSizeLessThanOrEqualTo(SendThreads.MOST + 1);
+      transport.close();
+    }
+  }
+
+  private static Envelope thing(String id) {
+    return Envelope.of("inbox", "things").id(id).type("thing.happened").body(new byte[1]).build();
+  }
+
   /** A channel whose mapper can be stopped. */
   private static final class InboxTarget implements TransportTarget {
     private static final int LARGEST = 2_000_000;
 
     private final List<Envelope> arrived = new ArrayList<>(); // guarded by this, as below
+    private final Set<Thread> threads = new HashSet<>();
     private @Nullable CountDownLatch gate;
     private final Inbox inbox;
 
@@ -95,9 +147,15 @@ class InProcessTest extends TransportContract {
               .build();
     }
 
+    /** Those that have come by. */
+    synchronized Set<Thread> threads() {
+      return Set.copyOf(threads);
+    }
+
     private void pass() {
       CountDownLatch closed;
       synchronized (this) {
+        threads.add(Thread.currentThread());
         closed = gate;
       }
       try {

@@ -55,8 +55,7 @@ final class PublishingEnd {
         throw new InboxException(
             ErrorCode.TX_UNSUPPORTED, "The store has no transaction to publish in.");
       }
-      Set<Delivery> done =
-          store.run(List.of(delivery), new Staging(attempt));
+      Set<Delivery> done = store.run(List.of(delivery), new Staging(attempt));
       if (!done.contains(delivery)) {
         surroundings.notOurs(delivery);
         return;
