@@ -51,6 +51,7 @@ final class Consumption {
   private final Consumer<@Nullable String> trouble;
   private final Channel channel;
   private final Parking parking;
+  private final Unacknowledged unacknowledged;
   private final Line line = new Line();
   private final Waiting waiting = new Waiting();
   private @Nullable String consumerTag;
@@ -73,6 +74,7 @@ final class Consumption {
     this.trouble = trouble;
     this.channel = connection.createChannel();
     this.parking = new Parking(settings);
+    this.unacknowledged = new Unacknowledged(channel);
     channel.basicQos(settings.prefetch());
   }
 
@@ -127,10 +129,11 @@ final class Consumption {
     }
   }
 
-  private List<Waiting.Offered> gather() throws InterruptedException {
+  private List<Waiting.Offered> gather() throws IOException, InterruptedException {
     List<Waiting.Offered> batch = waiting.take(settings.batch());
     Duration patience = batch.isEmpty() ? waiting.next(LOOK) : Duration.ZERO;
     for (Delivery fresh : line.take(settings.batch() - batch.size(), patience, settings.gather())) {
+      unacknowledged.received(fresh);
       batch.add(new Waiting.Offered(fresh, 0));
     }
     return batch;
@@ -168,9 +171,10 @@ final class Consumption {
       } else if (answer instanceof Disposition.Later) {
         waiting.add(each);
       } else {
-        acknowledge(each.delivery());
+        unacknowledged.settled(each.delivery());
       }
     }
+    unacknowledged.acknowledge();
     park(later);
     park(refused);
   }
@@ -253,7 +257,7 @@ final class Consumption {
       for (int i = 0; i < left.size(); i++) {
         Sent answer = answers.get(i);
         if (answer instanceof Sent.Confirmed) {
-          acknowledge(left.get(i).delivery());
+          unacknowledged.settled(left.get(i).delivery());
         } else {
           rest.add(left.get(i));
           why =
@@ -262,6 +266,7 @@ final class Consumption {
                   : String.valueOf(((Sent.Failed) answer).cause().getMessage());
         }
       }
+      unacknowledged.acknowledge();
       left = rest;
       if (left.isEmpty()) {
         trouble.accept(null);
@@ -276,9 +281,5 @@ final class Consumption {
 
   void close() {
     parking.close();
-  }
-
-  private void acknowledge(Delivery delivery) throws IOException {
-    channel.basicAck(delivery.getEnvelope().getDeliveryTag(), false);
   }
 }

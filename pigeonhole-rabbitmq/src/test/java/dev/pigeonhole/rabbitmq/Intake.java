@@ -26,6 +26,7 @@ final class Intake implements Acceptor {
   private Function<Envelope, Disposition> answers = envelope -> DONE;
   private boolean down;
   private int failures;
+  private int batches;
   private int inside;
   private @Nullable CountDownLatch gate;
 
@@ -35,6 +36,7 @@ final class Intake implements Acceptor {
     synchronized (this) {
       offered.addAll(envelopes);
       inside++;
+      batches++;
       closed = gate;
     }
     pass(closed);
@@ -89,6 +91,11 @@ final class Intake implements Acceptor {
 
   synchronized int failures() {
     return failures;
+  }
+
+  /** How often a source has handed something in. */
+  synchronized int batches() {
+    return batches;
   }
 
   synchronized void close() {

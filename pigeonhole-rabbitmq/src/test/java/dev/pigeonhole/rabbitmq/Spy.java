@@ -10,9 +10,10 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.NavigableMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Predicate;
 
 /** A factory of real connections that writes down what is acknowledged, where, and by whom. */
 final class Spy extends ConnectionFactory {
@@ -20,13 +21,21 @@ final class Spy extends ConnectionFactory {
   /**
    * One acknowledgement.
    *
-   * @param known whether its number was delivered over that very channel
+   * @param ids of the messages that it is for, in their order; none if its number is not one that
+   *     waits for an acknowledgement on that very channel
+   * @param untaken those of them that nobody had taken yet
    */
-  record Ack(String thread, boolean known, boolean multiple) {}
+  record Ack(String thread, List<String> ids, List<String> untaken) {}
 
   private final List<Ack> acks = new ArrayList<>(); // guarded by itself, and shared by copies
 
-  Spy(ConnectionFactory like) {
+  private final Predicate<String> taken;
+
+  /**
+   * @param taken whether a message of this id may be acknowledged
+   */
+  Spy(ConnectionFactory like, Predicate<String> taken) {
+    this.taken = taken;
     setHost(like.getHost());
     setPort(like.getPort());
   }
@@ -50,32 +59,43 @@ final class Spy extends ConnectionFactory {
   }
 
   private Channel watched(Channel real) {
-    Set<Long> delivered = ConcurrentHashMap.newKeySet();
+    NavigableMap<Long, String> unacknowledged = new ConcurrentSkipListMap<>();
     return proxy(
         Channel.class,
         real,
         (method, arguments) -> {
           if (method.getName().equals("basicAck")) {
-            synchronized (acks) {
-              acks.add(
-                  new Ack(
-                      Thread.currentThread().getName(),
-                      delivered.contains((Long) arguments[0]),
-                      (Boolean) arguments[1]));
-            }
+            note(unacknowledged, (Long) arguments[0], (Boolean) arguments[1]);
           }
           for (int i = 0; arguments != null && i < arguments.length; i++) {
             if (arguments[i] instanceof DeliverCallback callback) {
               arguments[i] =
                   (DeliverCallback)
                       (tag, delivery) -> {
-                        delivered.add(delivery.getEnvelope().getDeliveryTag());
+                        unacknowledged.put(
+                            delivery.getEnvelope().getDeliveryTag(),
+                            delivery.getProperties().getMessageId());
                         callback.handle(tag, delivery);
                       };
             }
           }
           return method.invoke(real, arguments);
         });
+  }
+
+  /** As the broker reads it. */
+  private void note(NavigableMap<Long, String> unacknowledged, long number, boolean multiple) {
+    List<String> ids = List.of();
+    if (unacknowledged.containsKey(number)) {
+      NavigableMap<Long, String> meant =
+          unacknowledged.subMap(multiple ? 1 : number, true, number, true);
+      ids = List.copyOf(meant.values());
+      meant.clear();
+    }
+    List<String> untaken = ids.stream().filter(taken.negate()).toList();
+    synchronized (acks) {
+      acks.add(new Ack(Thread.currentThread().getName(), ids, untaken));
+    }
   }
 
   private interface Call {

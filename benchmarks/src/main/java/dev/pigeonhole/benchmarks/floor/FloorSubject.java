@@ -33,7 +33,7 @@ public final class FloorSubject implements Subject {
             .formatted(Acceptor.BATCH)
         + " binary; single accepts and the guard: one statement and one commit for each message,"
         + " %d connections at most".formatted(Accepting.MOST_CONNECTIONS)
-        + "; rabbitmq: prefetch %d, one insert for up to %d messages or %d ms, single acknowledgements"
+        + "; rabbitmq: prefetch %d, one insert for up to %d messages or %d ms, one acknowledgement for each insert"
             .formatted(
                 RabbitConsuming.PREFETCH, RabbitConsuming.BATCH, RabbitConsuming.GATHER_MILLIS)
         + "; kafka: one insert and one commitSync for each poll of up to %d records; both into a"

@@ -15,8 +15,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * RabbitMQ's own client with an insert for each batch, and nothing in between. Prefetch, size and
- * patience of a batch are those that a source of ours has, so that neither wins by them.
+ * RabbitMQ's own client with an insert for each batch, and nothing in between. Prefetch, size,
+ * patience and acknowledgement of a batch are those that a source of ours has, so that neither wins
+ * by them.
  */
 final class RabbitConsuming {
 
@@ -62,9 +63,7 @@ final class RabbitConsuming {
           run.begin(); // to connect takes its time, and is not what this is about
         }
         store(batch);
-        for (Delivery delivery : batch) {
-          channel.basicAck(delivery.getEnvelope().getDeliveryTag(), false);
-        }
+        channel.basicAck(batch.get(batch.size() - 1).getEnvelope().getDeliveryTag(), true);
         left -= batch.size();
       }
       run.end();
