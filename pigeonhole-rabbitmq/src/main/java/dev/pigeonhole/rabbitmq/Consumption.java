@@ -279,6 +279,7 @@ final class Consumption {
     }
   }
 
+  /** By any thread: nothing more is put aside, and nobody waits for that. */
   void close() {
     parking.close();
   }

@@ -29,7 +29,7 @@ final class Link {
 
   private static final class Open {
     final Connection connection;
-    private Publisher publisher; // guarded by this
+    private volatile Publisher publisher; // changed under the lock of this
     private volatile @Nullable String blocked;
 
     Open(Connection connection) throws IOException {
@@ -49,6 +49,11 @@ final class Link {
         publisher = new Publisher(connection);
       }
       return publisher;
+    }
+
+    void close() {
+      publisher.close();
+      Connections.abort(connection);
     }
   }
 
@@ -118,6 +123,7 @@ final class Link {
     return opening;
   }
 
+  /** Whoever waits here is told at once, even if the broker does not let itself be left. */
   void close() {
     CompletableFuture<Open> last;
     synchronized (this) {
@@ -125,7 +131,7 @@ final class Link {
       current = null;
     }
     if (last != null && !last.cancel(false) && !last.isCompletedExceptionally()) {
-      Connections.abort(last.join().connection);
+      last.join().close();
     }
   }
 }

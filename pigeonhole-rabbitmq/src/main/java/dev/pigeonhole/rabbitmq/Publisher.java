@@ -17,10 +17,14 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentNavigableMap;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,10 +45,19 @@ final class Publisher {
 
   private final Channel channel;
 
-  /** Numbers are taken and messages written in one order. */
-  private final ReentrantLock writing = new ReentrantLock();
+  /**
+   * Numbers are taken and messages written in one order, and never by those who publish: a broker
+   * in an alarm reads nothing more, and whoever writes a large message is stuck until it does.
+   */
+  private final Executor writer =
+      new ThreadPoolExecutor(
+          0, 1, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), Publisher::thread);
 
+  /** Of those that are written, by their number. */
   private final ConcurrentNavigableMap<Long, Receipt> waiting = new ConcurrentSkipListMap<>();
+
+  /** Of all that somebody waits for. */
+  private final Set<Receipt> pending = ConcurrentHashMap.newKeySet();
 
   Publisher(Connection connection) throws IOException {
     channel = connection.createChannel();
@@ -67,45 +80,65 @@ final class Publisher {
   List<Sent> publish(List<Outgoing> messages, Duration patience) throws InterruptedException {
     long end = System.nanoTime() + patience.toNanos();
     List<Receipt> receipts = messages.stream().map(Receipt::new).toList();
+    pending.addAll(receipts);
     try {
-      for (Receipt receipt : receipts) {
-        if (!write(receipt, end)) {
-          break; // none may overtake it
-        }
-      }
+      writer.execute(() -> write(receipts, end));
       List<Sent> answers = new ArrayList<>(receipts.size());
       for (Receipt receipt : receipts) {
         answers.add(receipt.await(end));
       }
       return answers;
     } finally {
-      receipts.forEach(receipt -> waiting.remove(receipt.number));
+      for (Receipt receipt : receipts) {
+        receipt.giveUp();
+        pending.remove(receipt);
+        waiting.remove(receipt.number);
+      }
     }
   }
 
-  /** Whether it is on its way. Somebody else may be stuck in a full connection meanwhile. */
-  private boolean write(Receipt receipt, long end) throws InterruptedException {
-    if (!writing.tryLock(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS)) {
-      return false;
+  private void write(List<Receipt> receipts, long end) {
+    for (Receipt receipt : receipts) {
+      if (receipt.isSettled() || System.nanoTime() - end >= 0) {
+        return; // nobody waits for it any more, and none may overtake it
+      }
+      write(receipt);
     }
+  }
+
+  private void write(Receipt receipt) {
+    long number = channel.getNextPublishSeqNo();
+    receipt.number = number;
+    waiting.put(number, receipt);
+    if (receipt.isSettled()) {
+      waiting.remove(number); // given up just now, maybe before it was there to be removed
+    }
+    Outgoing message = receipt.message;
     try {
-      receipt.number = channel.getNextPublishSeqNo();
-      waiting.put(receipt.number, receipt);
-      Outgoing message = receipt.message;
       channel.basicPublish(
-          message.exchange(), message.routingKey(), true, numbered(receipt), message.body());
-      return true;
+          message.exchange(),
+          message.routingKey(),
+          true,
+          numbered(message, number),
+          message.body());
     } catch (IOException | AlreadyClosedException e) {
       receipt.settle(failed("the connection was lost", e));
-      return true;
     } catch (RuntimeException e) {
       // The client has counted what it could not write: its numbers are no longer the broker's.
-      receipt.settle(unwritable(receipt.message, e));
+      receipt.settle(unwritable(message, e));
       Connections.abort(channel);
-      return true;
-    } finally {
-      writing.unlock();
     }
+  }
+
+  /** Nobody waits any longer. The channel goes with its connection. */
+  void close() {
+    pending.forEach(Receipt::giveUp);
+  }
+
+  private static Thread thread(Runnable work) {
+    Thread thread = new Thread(work, "pigeonhole-rabbitmq-writer");
+    thread.setDaemon(true);
+    return thread;
   }
 
   private static Sent unwritable(Outgoing message, RuntimeException cause) {
@@ -118,13 +151,13 @@ final class Publisher {
   }
 
   /** What comes back has nothing else to tell it by. */
-  private static BasicProperties numbered(Receipt receipt) {
-    BasicProperties properties = receipt.message.properties();
+  private static BasicProperties numbered(Outgoing message, long number) {
+    BasicProperties properties = message.properties();
     Map<String, @Nullable Object> headers = new HashMap<>();
     if (properties.getHeaders() != null) {
       headers.putAll(properties.getHeaders());
     }
-    headers.put(Names.PUBLISH, receipt.number);
+    headers.put(Names.PUBLISH, number);
     return properties.builder().headers(headers).build();
   }
 
@@ -176,7 +209,7 @@ final class Publisher {
   /** The first answer counts: a return comes before the confirm of the same message. */
   private static final class Receipt {
     final Outgoing message;
-    long number; // of the thread that publishes
+    volatile long number; // 0 until it is written
     private @Nullable Sent answer; // guarded by this
 
     Receipt(Outgoing message) {
@@ -190,11 +223,19 @@ final class Publisher {
       }
     }
 
+    synchronized boolean isSettled() {
+      return answer != null;
+    }
+
+    void giveUp() {
+      settle(failed("no answer in time", null));
+    }
+
     synchronized Sent await(long end) throws InterruptedException {
       while (answer == null) {
         long left = end - System.nanoTime();
         if (left <= 0) {
-          settle(failed("no answer in time", null));
+          giveUp();
         } else {
           TimeUnit.NANOSECONDS.timedWait(this, left);
         }

@@ -29,6 +29,7 @@ final class RabbitConsumer extends Thread {
   private final int number;
   private boolean received; // of this thread
   private volatile @Nullable Connection connection;
+  private volatile @Nullable Consumption consumption;
 
   RabbitConsumer(Settings settings, Acceptor acceptor, Control control, int number) {
     super("pigeonhole-rabbitmq-" + settings.queue() + "-" + number);
@@ -71,15 +72,17 @@ final class RabbitConsumer extends Thread {
     Connection fresh = settings.factory().newConnection(getName());
     connection = fresh;
     try {
-      Consumption consumption = new Consumption(settings, acceptor, control, this::trouble, fresh);
+      Consumption own = new Consumption(settings, acceptor, control, this::trouble, fresh);
+      consumption = own;
       LOG.info("{} consumes from {}", getName(), fresh.getAddress());
       try {
-        consumption.run();
+        own.run();
       } finally {
-        received = consumption.hasReceived();
-        consumption.close();
+        received = own.hasReceived();
+        own.close();
       }
     } finally {
+      consumption = null;
       connection = null;
       fresh.abort(CLOSE_MILLIS);
     }
@@ -153,6 +156,10 @@ final class RabbitConsumer extends Thread {
     Connection open = connection;
     if (open != null) {
       Connections.abort(open);
+    }
+    Consumption busy = consumption;
+    if (busy != null) {
+      busy.close(); // it may be waiting for what it puts aside
     }
   }
 }

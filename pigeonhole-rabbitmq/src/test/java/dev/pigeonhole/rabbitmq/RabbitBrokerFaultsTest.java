@@ -9,6 +9,8 @@ import dev.pigeonhole.transport.Envelope;
 import dev.pigeonhole.transport.Sent;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -20,6 +22,9 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(300)
 class RabbitBrokerFaultsTest {
   private static final Duration QUICK = Duration.ofMillis(100);
+
+  /** More than the sockets between us and a broker hold. */
+  private static final int LARGE = 30_000_000;
 
   private static RabbitServer server;
 
@@ -114,6 +119,61 @@ class RabbitBrokerFaultsTest {
         Intake.LIMIT,
         () -> outcome(transport, "after").equals("confirmed"));
     transport.close();
+  }
+
+  @Test
+  void rq09_aLargeMessageThatABlockedBrokerDoesNotReadEndsItsSendInTime() throws Exception {
+    RabbitTransport transport = RabbitTransport.queue(queue.straight(), queue.name());
+    assertThat(transport.send(List.of(envelope("before")), Intake.LIMIT))
+        .hasOnlyElementsOfType(Sent.Confirmed.class);
+    Envelope large = Envelope.of("test", "queue").id("large").body(new byte[LARGE]).build();
+    server.ctl("set_vm_memory_high_watermark", "0");
+    try {
+      CompletableFuture<List<Sent>> sending =
+          CompletableFuture.supplyAsync(() -> send(transport, large));
+      assertThat(sending.get(Intake.LIMIT.toSeconds(), TimeUnit.SECONDS))
+          .hasOnlyElementsOfType(Sent.Failed.class);
+      assertThat(outcome(transport, "next")).contains("blocked the connection");
+    } finally {
+      server.ctl("set_vm_memory_high_watermark", "0.4");
+    }
+    Eventually.until(
+        "the end of the alarm",
+        Intake.LIMIT,
+        () -> outcome(transport, "after").equals("confirmed"));
+    transport.close();
+  }
+
+  private static List<Sent> send(RabbitTransport transport, Envelope envelope) {
+    try {
+      return transport.send(List.of(envelope), Duration.ofSeconds(2));
+    } catch (InterruptedException e) {
+      throw new IllegalStateException("interrupted", e);
+    }
+  }
+
+  @Test
+  void rq09_aSourceThatPutsALargeMessageAsideEndsWhenItIsStoppedInAnAlarm() throws Exception {
+    queue.send(Envelope.of("test", "queue").id("large").body(new byte[LARGE]).build());
+    server.ctl("set_vm_memory_high_watermark", "0");
+    try {
+      source = queue.source();
+      source.start(intake);
+      Eventually.until(
+          "the broker to read no more of it",
+          Intake.LIMIT,
+          () -> server.ctl("list_connections", "state").contains("blocked"));
+      source.stop(Duration.ofMillis(100));
+      Eventually.until("its thread to end", Duration.ofSeconds(20), () -> !isConsuming());
+    } finally {
+      server.ctl("set_vm_memory_high_watermark", "0.4");
+    }
+    assertThat(queue.unacknowledged()).as("kept").isEqualTo(1);
+  }
+
+  private boolean isConsuming() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .anyMatch(it -> it.getName().equals("pigeonhole-rabbitmq-" + queue.name() + "-1"));
   }
 
   private static String outcome(RabbitTransport transport, String id) throws InterruptedException {
