@@ -48,13 +48,18 @@ public final class RabbitServer extends LocalServer {
 
   /** A server for tests that crash it, pause it or change its settings. */
   public static RabbitServer start() {
-    if (!Files.isExecutable(PROGRAMS.resolve("rabbitmq-server"))) {
+    if (!isInstalled()) {
       throw new IllegalStateException(
           "RabbitMQ comes from Debian: apt-get install rabbitmq-server");
     }
     RabbitServer server = new RabbitServer(Epmd.shared());
     server.initialiseAndLaunch();
     return server;
+  }
+
+  /** Whether there is one to start; what then goes wrong is not for want of it. */
+  public static boolean isInstalled() {
+    return Files.isExecutable(PROGRAMS.resolve("rabbitmq-server"));
   }
 
   /** Where clients connect to, on 127.0.0.1. */

@@ -1,6 +1,7 @@
 package dev.pigeonhole.examples.demo;
 
 import dev.pigeonhole.examples.demo.Options.TransportKind;
+import dev.pigeonhole.support.RabbitServer;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -110,13 +111,17 @@ final class Run {
     try {
       return Broker.start(options.transport());
     } catch (IOException | RuntimeException | AssertionError e) {
-      throw new CannotStartException(
-          name,
-          options.transport() == TransportKind.RABBITMQ
-              ? "Install it with: apt-get install -y --no-install-recommends rabbitmq-server"
-              : "Build it with: mvn -pl kafka-broker generate-resources",
-          e);
+      throw new CannotStartException(name, remedyOfBroker(), e);
     }
+  }
+
+  private String remedyOfBroker() {
+    if (options.transport() != TransportKind.RABBITMQ) {
+      return "Build it with: mvn -pl kafka-broker generate-resources";
+    }
+    return RabbitServer.isInstalled()
+        ? "It is installed, so look at what it says above; if the machine was busy, try again."
+        : "Install it with: apt-get install -y --no-install-recommends rabbitmq-server";
   }
 
   private Way way(Database database, Broker broker, Workers workers) throws SQLException {
