@@ -299,6 +299,32 @@ class RabbitHazardsTest {
   }
 
   @Test
+  void rq12_whatIsSentIsDurable() throws Exception {
+    RabbitTransport transport = RabbitTransport.queue(queue.proxied(), queue.name());
+    Envelope envelope = Envelope.of("test", "q").id("m").body(new byte[] {1}).build();
+    assertThat(transport.send(List.of(envelope), Intake.LIMIT))
+        .containsExactly(new Sent.Confirmed());
+    assertThat(queue.arrived())
+        .singleElement()
+        .satisfies(it -> assertThat(it.getProperties().getDeliveryMode()).isEqualTo(2));
+    transport.close();
+  }
+
+  @Test
+  void rq12_whatIsPutAsideIsDurableHoweverItCame() {
+    intake.answer(it -> Intake.refused());
+    start(queue.source());
+    queue.publish(
+        new Publisher.Outgoing(
+            "",
+            queue.name(),
+            new BasicProperties.Builder().messageId("m").deliveryMode(1).build(),
+            new byte[0]));
+    Eventually.until("it to be put aside", Intake.LIMIT, () -> queue.putAside().size() == 1);
+    assertThat(queue.putAside().get(0).getProperties().getDeliveryMode()).isEqualTo(2);
+  }
+
+  @Test
   void rq14_theIdMayBeInAHeader() {
     start(queue.source());
     queue.publish(
@@ -362,8 +388,13 @@ class RabbitHazardsTest {
     assertThat(queue.proxy().connections())
         .as("of the consumer, and for refused ones")
         .isEqualTo(2);
-    assertThat(intake.offers("bad")).isEqualTo(1);
     assertThat(queue.unacknowledged()).isEqualTo(1);
+
+    deleteQueue(full);
+    RabbitTopology.create().queue(RabbitQueue.classic(full)).declare(queue.straight());
+    awaitEmpty();
+    assertThat(RabbitServer.shared().messages("/", full)).isEqualTo(1);
+    assertThat(intake.offers("bad")).as("never given back meanwhile").isEqualTo(1);
     deleteQueue(full);
   }
 

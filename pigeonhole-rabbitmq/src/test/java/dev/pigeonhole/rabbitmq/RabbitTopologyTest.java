@@ -19,6 +19,8 @@ import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.slf4j.LoggerFactory;
 
 class RabbitTopologyTest {
@@ -170,12 +172,35 @@ class RabbitTopologyTest {
     assertWarned();
   }
 
-  @Test
-  void rq11_aQueueThatDropsWhatIsOldIsWarnedOf() throws Exception {
+  @ParameterizedTest
+  @CsvSource({"x-max-length,10", "x-max-length-bytes,1000", "x-message-ttl,60000"})
+  void rq11_aQueueThatDropsWhatIsOldIsWarnedOf(String argument, long value) throws Exception {
     RabbitTopology.create()
-        .queue(RabbitQueue.classic("orders").argument("x-max-length", 10L))
+        .queue(RabbitQueue.classic("orders").argument(argument, value))
         .declare(factory);
     assertWarned();
+  }
+
+  @Test
+  void rq11_aQueueThatDropsItsHeadIsWarnedOf() throws Exception {
+    RabbitTopology.create()
+        .queue(
+            RabbitQueue.classic("orders")
+                .argument("x-max-length", 10L)
+                .argument("x-overflow", "drop-head"))
+        .declare(factory);
+    assertWarned();
+  }
+
+  @Test
+  void rq11_aQueueThatRefusesWhatIsTooMuchIsNotWarnedOf() throws Exception {
+    RabbitTopology.create()
+        .queue(
+            RabbitQueue.classic("orders")
+                .argument("x-max-length", 10L)
+                .argument("x-overflow", "reject-publish"))
+        .declare(factory);
+    assertThat(log.list).isEmpty();
   }
 
   private void assertWarned() {
