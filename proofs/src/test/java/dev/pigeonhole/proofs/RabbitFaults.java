@@ -7,11 +7,13 @@ import dev.pigeonhole.support.Eventually;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 
 /** What can go wrong between RabbitMQ and its consumers. */
 final class RabbitFaults {
   private static final Duration LIMIT = Duration.ofMinutes(5);
   private static final Duration SOON = Duration.ofSeconds(20);
+  private static final long LOOK_NANOS = 20_000_000;
   private static final String TROUBLE = "TROUBLE";
 
   private final RabbitBroker broker;
@@ -37,8 +39,8 @@ final class RabbitFaults {
   List<SourceFault> ofConsumers() {
     return List.of(
         new SourceFault("connections cut", () -> noticed(TROUBLE, this::cut)),
-        new SourceFault("link half open", () -> hit(this::silence)),
-        new SourceFault("acknowledgements held back", () -> hit(this::deafen)),
+        new SourceFault("link half open", this::silence),
+        new SourceFault("acknowledgements held back", this::deafen),
         new SourceFault("channel closed", () -> noticed("code=406", broker::closeChannel)),
         new SourceFault("consumer cancelled", () -> noticed("PH-RMQ-06", broker::cancelConsumer)));
   }
@@ -48,41 +50,38 @@ final class RabbitFaults {
    * until it misses them, and who was hit may have died of something else: then it is done again.
    */
   private void noticed(String text, SourceFault.Strike deed) throws Exception {
-    noticed(text, deed, () -> {});
-  }
-
-  private void noticed(String text, SourceFault.Strike deed, SourceFault.Strike undo)
-      throws Exception {
     long end = System.nanoTime() + LIMIT.toNanos();
-    boolean said;
-    do {
+    boolean said = false;
+    while (!said) {
+      assertThat(System.nanoTime() - end).as("somebody says \"%s\" in time", text).isNegative();
       awaitConsumers();
       long before = fleet.said(text);
-      boolean done = isDone(deed);
-      said = done && fleet.saysMore(text, before, SOON);
-      undo.run();
-    } while (!said && System.nanoTime() - end < 0);
-    assertThat(said).as("somebody says \"%s\"", text).isTrue();
-  }
-
-  /** Unless whoever should have been hit was gone before. */
-  private static boolean isDone(SourceFault.Strike deed) throws Exception {
-    try {
-      deed.run();
-      return true;
-    } catch (RabbitBroker.NobodyThereException e) {
-      return false;
+      try {
+        deed.run();
+        said = fleet.saysMore(text, before, SOON);
+      } catch (RabbitBroker.NobodyThereException e) {
+        said = false;
+      }
+      broker.proxy().heal();
     }
   }
 
   private void awaitConsumers() {
-    Eventually.until("consumers", LIMIT, () -> broker.consumers() >= fleet.size());
+    Eventually.until(
+        "consumers", LIMIT, () -> broker.consumers() >= fleet.size() && fleet.isFine());
   }
 
-  private void hit(SourceFault.Strike deed) throws Exception {
+  /** Lets nothing through until it has kept something back. */
+  private void darken(Direction... directions) throws RabbitBroker.NobodyThereException {
     int before = broker.proxy().hits();
-    deed.run();
-    assertThat(broker.proxy().hits()).as("connections that were struck").isGreaterThan(before);
+    broker.proxy().blackhole(directions);
+    long end = System.nanoTime() + SOON.toNanos();
+    while (broker.proxy().hits() == before) {
+      if (System.nanoTime() - end >= 0) {
+        throw new RabbitBroker.NobodyThereException();
+      }
+      LockSupport.parkNanos(LOOK_NANOS);
+    }
   }
 
   /** By turns without a warning and in order, when it says goodbye to its clients. */
@@ -105,14 +104,11 @@ final class RabbitFaults {
 
   /** Nobody hears anybody, until a worker misses the broker's heartbeats. */
   private void silence() throws Exception {
-    noticed(
-        "MissedHeartbeat",
-        () -> broker.proxy().blackhole(Direction.TO_CLIENT, Direction.TO_SERVER),
-        broker.proxy()::heal);
+    noticed("MissedHeartbeat", () -> darken(Direction.TO_CLIENT, Direction.TO_SERVER));
   }
 
   /** Workers go on to receive and to acknowledge, and the broker hears nothing of it. */
   private void deafen() throws Exception {
-    noticed(TROUBLE, () -> broker.proxy().blackhole(Direction.TO_SERVER), broker.proxy()::heal);
+    noticed(TROUBLE, () -> darken(Direction.TO_SERVER));
   }
 }

@@ -65,6 +65,19 @@ final class SourceFleet implements AutoCloseable {
     assertThat(victim.exitCode()).isEqualTo(KILLED);
   }
 
+  /** Whether nobody who lives is in trouble. */
+  boolean isFine() {
+    return living().stream().allMatch(SourceFleet::isFine);
+  }
+
+  private static boolean isFine(JavaProcess worker) {
+    boolean fine = true;
+    for (String line : worker.output()) {
+      fine = line.startsWith("TROUBLE") ? false : line.equals("FINE") || fine;
+    }
+    return fine;
+  }
+
   /** How many lines with this text all of them have printed, the dead ones as well. */
   synchronized long said(String text) {
     return all.stream()
