@@ -62,7 +62,11 @@ public final class LoadedTopic implements AutoCloseable {
             ProducerConfig.BOOTSTRAP_SERVERS_CONFIG,
             bootstrap,
             ProducerConfig.BATCH_SIZE_CONFIG,
-            PRODUCER_BATCH_BYTES);
+            PRODUCER_BATCH_BYTES,
+            // A topic that is just there refuses a batch or two. If it takes the one behind, the
+            // producer offers the first one in vain until its time is up.
+            ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION,
+            1);
     try (KafkaProducer<byte[], byte[]> producer =
         new KafkaProducer<>(config, new ByteArraySerializer(), new ByteArraySerializer())) {
       for (int i = 0; i < messages.count() && failure.get() == null; i++) {
