@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
+import java.util.function.UnaryOperator;
 
 /** All options of an inbox; each has a default that is safe in production. */
 public final class InboxBuilder {
@@ -175,6 +176,16 @@ public final class InboxBuilder {
    */
   public InboxBuilder outbox(Publisher outbox) {
     draft.outbox = outbox;
+    return this;
+  }
+
+  /**
+   * Gives every message something on its way in, on the thread that hands it in: a header with the
+   * trace context or the tenant, say. What it throws is thrown by {@code accept}. May be given
+   * several times; each sees what the one before has answered.
+   */
+  public InboxBuilder stamping(UnaryOperator<Message> stamp) {
+    draft.stamps.add(stamp);
     return this;
   }
 

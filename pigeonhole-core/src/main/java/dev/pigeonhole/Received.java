@@ -14,6 +14,9 @@ public interface Received<T> {
    */
   T payload();
 
+  /** The name of the inbox; {@code direct} where a direct channel has none. */
+  String inbox();
+
   /** Source and id. */
   MessageRef message();
 

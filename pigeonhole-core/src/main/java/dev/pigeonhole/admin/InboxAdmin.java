@@ -41,6 +41,14 @@ public interface InboxAdmin {
   /** How far behind each handler is. */
   List<HandlerLag> lag();
 
+  /**
+   * All that can be said in numbers, for meters and alarms; each counted up to this.
+   *
+   * @param most how far deliveries are counted, {@link Count#MOST} as a rule; second copies are
+   *     counted no further than 1,000
+   */
+  Overview overview(int most);
+
   /** All deliveries, to be narrowed down. */
   DeliverySelection deliveries();
 

@@ -1,5 +1,6 @@
 package dev.pigeonhole.event;
 
+import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.MessageRef;
@@ -82,6 +83,33 @@ public sealed interface InboxEvent {
       implements OfChannel {}
 
   /**
+   * An answer was given to whoever handed a message in. Told once for each message, beside the
+   * event that says what became of it.
+   *
+   * @param type the logical type name; empty where the message was refused before it was known
+   * @param forNobody whether it was stored although no handler takes it
+   * @param took how long the caller has waited, for all that it handed in together
+   */
+  record Answered(
+      String inbox,
+      String channel,
+      String type,
+      Acceptance answer,
+      boolean forNobody,
+      Duration took)
+      implements OfChannel {}
+
+  /**
+   * Messages were handed in and nobody knows what became of them, because the store failed. They
+   * should be handed in again.
+   *
+   * @param messages how many were handed in together
+   * @param took how long the caller has waited
+   */
+  record AcceptFailed(String inbox, String channel, int messages, Throwable cause, Duration took)
+      implements OfChannel {}
+
+  /**
    * A handler has finished a message.
    *
    * @param took how long the last attempt took
@@ -143,16 +171,26 @@ public sealed interface InboxEvent {
   record GuardRan(String inbox, String handler, MessageRef message, Duration took)
       implements OfGuard {}
 
-  /** A guard did not run its body, because the key was known. */
-  record GuardRepeated(String inbox, String handler, MessageRef message, DeliveryState state)
+  /**
+   * A guard did not run its body, because the key was known.
+   *
+   * @param took how long, waiting included
+   */
+  record GuardRepeated(
+      String inbox, String handler, MessageRef message, DeliveryState state, Duration took)
       implements OfGuard {}
 
   /** A guard gave up waiting for another run of the same key. */
   record GuardBusy(String inbox, String handler, MessageRef message, Duration waited)
       implements OfGuard {}
 
-  /** A guard met a known key with another request. */
-  record GuardConflicted(String inbox, String handler, MessageRef message) implements OfGuard {}
+  /**
+   * A guard met a known key with another request.
+   *
+   * @param took how long, waiting included
+   */
+  record GuardConflicted(String inbox, String handler, MessageRef message, Duration took)
+      implements OfGuard {}
 
   /** A guard refused to run, because there was no key. */
   record GuardKeyMissing(String inbox, String handler, String type) implements OfGuard {}
@@ -163,8 +201,11 @@ public sealed interface InboxEvent {
   /**
    * The body of a guard, or the store under it, failed. Nothing was kept, unless in doubt, or
    * unless its guard keeps such failures; a repeat of one that was kept is told as repeated.
+   *
+   * @param took how long, waiting included
    */
-  record GuardFailed(String inbox, String handler, MessageRef message, Throwable cause)
+  record GuardFailed(
+      String inbox, String handler, MessageRef message, Throwable cause, Duration took)
       implements OfGuard {}
 
   /** A settle was refused: somebody else had settled the delivery. */
@@ -173,6 +214,48 @@ public sealed interface InboxEvent {
   /** An attempt ignores its timeout; its slot was replaced. */
   record Stuck(String inbox, String handler, MessageRef message, int stuckNow)
       implements OfHandler {}
+
+  /**
+   * An attempt that had ignored its timeout has ended after all.
+   *
+   * @param stuckNow how many of its handler still do
+   */
+  record Unstuck(String inbox, String handler, int stuckNow) implements OfHandler {}
+
+  /**
+   * The store was asked for work. An idle node does that too, so it is a sign of life.
+   *
+   * @param deliveries how many came back
+   * @param took how long that took, for all that was asked for at once
+   */
+  record Polled(String inbox, int deliveries, Duration took) implements InboxEvent {}
+
+  /**
+   * Outcomes were written down together.
+   *
+   * @param deliveries how many
+   * @param took how long the store took for it
+   */
+  record Settled(String inbox, int deliveries, Duration took) implements InboxEvent {}
+
+  /** What happens to lanes that a node gains or gives up. */
+  enum Move {
+    /** It took them, and their last owner had given them back. */
+    ACQUIRED,
+    /** It took them, and their last owner had died. */
+    RESCUED,
+    /** It gave them back, for another node or because it stops. */
+    HANDED_OVER,
+    /** They were taken from it: the others thought it dead. */
+    LOST
+  }
+
+  /**
+   * Lanes came to this node, or went.
+   *
+   * @param lanes how many, over all handlers
+   */
+  record LanesMoved(String inbox, Move move, int lanes) implements InboxEvent {}
 
   /** A node was declared dead by this one. */
   record NodeDied(String inbox, String node) implements InboxEvent {}

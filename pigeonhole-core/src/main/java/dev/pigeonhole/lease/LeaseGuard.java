@@ -174,19 +174,23 @@ public final class LeaseGuard {
         value = work(lease, key, request, type, body);
       }
     } catch (Throwable e) {
-      events.tell(new InboxEvent.GuardFailed(NAME, handler, ref, e));
+      events.tell(new InboxEvent.GuardFailed(NAME, handler, ref, e, since(began)));
       throw e;
     }
-    Duration took = Duration.ofNanos(System.nanoTime() - began);
+    Duration took = since(began);
     if (claim instanceof Claim.Held) {
       events.tell(new InboxEvent.GuardBusy(NAME, handler, ref, took));
       return new Guarded.Busy<>(took);
     }
     if (claim instanceof Claim.Completed completed) {
-      return known(key, ref, type, request, completed);
+      return known(key, ref, type, request, completed, took);
     }
     events.tell(new InboxEvent.GuardRan(NAME, handler, ref, took));
     return new Guarded.Ran<>(value);
+  }
+
+  private static Duration since(long began) {
+    return Duration.ofNanos(System.nanoTime() - began);
   }
 
   private MessageRef ref(GuardKey key) {
@@ -226,15 +230,16 @@ public final class LeaseGuard {
       MessageRef ref,
       @Nullable Class<R> type,
       byte[] request,
-      Claim.Completed completed) {
+      Claim.Completed completed,
+      Duration took) {
     String handler = key.handler().key();
     byte[] first = completed.completion().request();
     if (request.length > 0 && first.length > 0 && !Arrays.equals(request, first)) {
-      events.tell(new InboxEvent.GuardConflicted(NAME, handler, ref));
+      events.tell(new InboxEvent.GuardConflicted(NAME, handler, ref, took));
       return new Guarded.Conflict<>(key);
     }
     DeliveryState state = DeliveryState.COMPLETED;
-    events.tell(new InboxEvent.GuardRepeated(NAME, handler, ref, state));
+    events.tell(new InboxEvent.GuardRepeated(NAME, handler, ref, state, took));
     return new Guarded.Repeat<>(answer(type, completed.completion()), completed.at(), state);
   }
 

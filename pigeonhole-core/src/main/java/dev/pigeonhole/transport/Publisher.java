@@ -41,6 +41,15 @@ public interface Publisher {
     return AllOrNone.run(connection, staging);
   }
 
+  /**
+   * The message with what this one gives every message on its way in, such as a trace context; what
+   * it has already stays. Asked while the code that publishes runs, which may be before {@link
+   * #publish} is.
+   */
+  default Message stamped(Message message) {
+    return message;
+  }
+
   /** Whether transactions of that store are also its own: both are in the same database. */
   boolean commitsWith(InboxStore store);
 

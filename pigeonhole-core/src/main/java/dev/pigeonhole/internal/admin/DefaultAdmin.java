@@ -21,6 +21,7 @@ import dev.pigeonhole.admin.LaneView;
 import dev.pigeonhole.admin.MessageDetail;
 import dev.pigeonhole.admin.MessageSelection;
 import dev.pigeonhole.admin.NodeView;
+import dev.pigeonhole.admin.Overview;
 import dev.pigeonhole.admin.Pause;
 import dev.pigeonhole.admin.TypeCounts;
 import dev.pigeonhole.internal.registry.Hashes;
@@ -47,6 +48,7 @@ import org.jspecify.annotations.Nullable;
 /** Administration over the store: keys are resolved by what the store has ever seen. */
 public final class DefaultAdmin implements InboxAdmin {
   private static final int MOST_COUNTED = 1_000_000_000;
+  private static final int MOST_CONFLICTS = 1_000;
 
   private final Administration admin;
   private final BiFunction<String, Message, Acceptance> accepting;
@@ -113,6 +115,23 @@ public final class DefaultAdmin implements InboxAdmin {
   @Override
   public List<HandlerLag> lag() {
     return queries().lag();
+  }
+
+  @Override
+  public Overview overview(int most) {
+    Set<Long> living =
+        queries().nodes().stream()
+            .filter(NodeRow::alive)
+            .map(NodeRow::incarnation)
+            .collect(Collectors.toSet());
+    List<CellRow> cells = queries().cells();
+    int owned = (int) cells.stream().filter(each -> living.contains(each.owner())).count();
+    return new Overview(
+        counts(most),
+        lag(),
+        owned,
+        cells.size() - owned,
+        Count.upTo(MOST_CONFLICTS, queries().conflicts(MOST_CONFLICTS + 1).size()));
   }
 
   @Override

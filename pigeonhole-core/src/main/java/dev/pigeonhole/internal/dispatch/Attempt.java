@@ -2,6 +2,7 @@ package dev.pigeonhole.internal.dispatch;
 
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.Headers;
+import dev.pigeonhole.Interceptor;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.Received;
@@ -13,6 +14,7 @@ import java.sql.Connection;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -26,6 +28,7 @@ final class Attempt implements Received<Object> {
     CUT
   }
 
+  final String inbox;
   final Work work;
   final BoundHandler handler;
   final Thread thread = Thread.currentThread();
@@ -42,20 +45,26 @@ final class Attempt implements Received<Object> {
   private volatile boolean stop;
   private volatile @Nullable Connection connection;
   private volatile Outgoing outgoing = new Outgoing(null);
+  private volatile @Nullable Interception entered;
+  private volatile @Nullable Object flight;
+  private final AtomicBoolean told = new AtomicBoolean();
 
-  Attempt(Work work, BoundHandler handler, Breaker breaker, BooleanSupplier stopping) {
-    this(work, handler, handler.spec().timeout(), breaker, stopping);
+  Attempt(
+      String inbox, Work work, BoundHandler handler, Breaker breaker, BooleanSupplier stopping) {
+    this(inbox, work, handler, handler.spec().timeout(), breaker, stopping);
   }
 
   /**
    * @param limit null where it may take for ever
    */
   Attempt(
+      String inbox,
       Work work,
       BoundHandler handler,
       @Nullable Duration limit,
       Breaker breaker,
       BooleanSupplier stopping) {
+    this.inbox = inbox;
     this.work = work;
     this.handler = handler;
     this.limit = limit;
@@ -95,6 +104,32 @@ final class Attempt implements Received<Object> {
   /** The handler is about to be called. */
   void started() {
     startedNanos = System.nanoTime();
+    flight = FlightRecords.beginAttempt();
+  }
+
+  /** Interceptors stand around it, and want to know how it ends. */
+  void entered(Interception by) {
+    entered = by;
+  }
+
+  /** It is decided how it ends. The first word counts; the timer's may come with the handler's. */
+  void ended(Interceptor.End end, @Nullable Throwable cause) {
+    if (!told.compareAndSet(false, true)) {
+      return;
+    }
+    Object recorded = flight;
+    if (recorded != null) {
+      FlightRecords.endAttempt(recorded, this, end);
+    }
+    Interception interested = entered;
+    if (interested != null) {
+      interested.ended(this, end, cause);
+    }
+  }
+
+  /** Nobody has said how it ends, so it does not count; unless its time was up. */
+  void endedSomehow() {
+    ended(state() == State.TIMED_OUT ? Interceptor.End.TIMED_OUT : Interceptor.End.RELEASED, null);
   }
 
   void requestStop() {
@@ -141,6 +176,11 @@ final class Attempt implements Received<Object> {
   @SuppressWarnings("NullAway") // null only for a missing body, which the handler's type allows for
   public Object payload() {
     return payload;
+  }
+
+  @Override
+  public String inbox() {
+    return inbox;
   }
 
   @Override

@@ -146,7 +146,7 @@ final class BatchRunner {
       runner.settle(attempt, own == null ? thrown : own);
     }
     if (lead.state() == Attempt.State.TIMED_OUT) {
-      line.slotFreed();
+      runner.slotFreed(line);
     }
     runner.reportFatal(thrown);
   }

@@ -190,7 +190,7 @@ public final class DirectChannels {
       StoredMessage received,
       boolean comesAgain) {
     Work work = new Work(Delivery.fresh(new Cell(0, 0), 0, 0, null), received, null, 0, 0);
-    Attempt attempt = new Attempt(work, handler, new Breaker(null), () -> false);
+    Attempt attempt = new Attempt(NAME, work, handler, new Breaker(null), () -> false);
     try {
       attempt.decoded(copy(message, received, handler.type()));
       MessageHandler<Object> plain = Objects.requireNonNull(handler.spec().plain());

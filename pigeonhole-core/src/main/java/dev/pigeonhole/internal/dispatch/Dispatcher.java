@@ -142,7 +142,7 @@ final class Dispatcher {
       cells.giveBackWhatIsIdle(node);
       return;
     }
-    reads.turn(System.nanoTime(), this::take);
+    poll();
     keys.refill();
     if (reads.sweptNow()) {
       keys.lookAgainAtWaiting();
@@ -152,6 +152,22 @@ final class Dispatcher {
     cells.endProbations(node);
     cells.giveBackWhatIsIdle(node);
     lines.wakeWorkers();
+  }
+
+  private void poll() {
+    long began = System.nanoTime();
+    Object flight = FlightRecords.beginPoll();
+    reads.turn(began, this::take);
+    if (!reads.askedNow()) {
+      return;
+    }
+    if (flight != null) {
+      FlightRecords.endPoll(flight, events.inbox(), reads.takenNow());
+    }
+    if (!events.silent()) {
+      Duration took = Duration.ofNanos(System.nanoTime() - began);
+      events.tell(new InboxEvent.Polled(events.inbox(), reads.takenNow(), took));
+    }
   }
 
   private long nanosUntilNext(long now) {

@@ -2,6 +2,7 @@ package dev.pigeonhole.internal.dispatch;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
+import dev.pigeonhole.Interceptor.End;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.RetryLaterException;
@@ -23,6 +24,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.spi.LoggingEventBuilder;
 
 /**
  * Judges how attempts ended, hands the outcome to the settler, and tells the listeners once it is
@@ -47,6 +49,7 @@ final class Endings {
 
   void completed(Attempt attempt) {
     goOn(attempt);
+    attempt.ended(End.COMPLETED, null);
     settler.add(
         new Settlement(attempt.work.delivery(), new Outcome.Completed()),
         events.silent() ? null : () -> tellCompleted(attempt));
@@ -55,6 +58,7 @@ final class Endings {
   /** For an attempt whose receipt has committed with its effects. */
   void committed(Attempt attempt) {
     goOn(attempt);
+    attempt.ended(End.COMPLETED, null);
     tellCompleted(attempt);
   }
 
@@ -91,12 +95,20 @@ final class Endings {
       Instant now = clock.instant();
       Failure failure = failure(attempt, thrown, now);
       Outcome outcome = judge(attempt, thrown, failure);
+      attempt.ended(end(attempt, outcome), thrown);
       settler.add(new Settlement(delivery, outcome), () -> tellFailed(attempt, outcome, failure));
     } catch (Throwable e) {
       // An attempt that nobody settles would stay open until the process ends.
       soonAgain(delivery);
       LOG.error("The end of an attempt of '{}' could not be judged", attempt.handler.key(), e);
     }
+  }
+
+  private static End end(Attempt attempt, Outcome outcome) {
+    if (attempt.state() == Attempt.State.TIMED_OUT) {
+      return End.TIMED_OUT;
+    }
+    return outcome instanceof Outcome.Poisoned ? End.POISONED : End.RETRIED;
   }
 
   /** Poisons a delivery without an attempt: none could succeed. */
@@ -106,11 +118,12 @@ final class Endings {
     settler.add(
         new Settlement(row, poisoned(handler, failure, false)),
         () -> {
-          LOG.warn(
-              "Delivery of {} to '{}' is poisoned: {}",
-              Names.shown(message.toString()),
-              handler.key(),
-              Failures.line(failure));
+          line(LOG.atWarn(), "poisoned", handler.key(), message, row.attempt(), failure)
+              .log(
+                  "Delivery of {} to '{}' is poisoned: {}",
+                  Names.shown(message.toString()),
+                  handler.key(),
+                  Failures.line(failure));
           tellPoisoned(handler, message, row.attempt(), failure);
         });
   }
@@ -124,6 +137,7 @@ final class Endings {
   void released(Attempt attempt) {
     Delivery delivery = attempt.work.delivery();
     int releases = delivery.releases() + 1;
+    attempt.ended(End.RELEASED, null);
     settler.add(
         new Settlement(delivery, new Outcome.Released()), () -> tellReleased(attempt, releases));
   }
@@ -202,14 +216,15 @@ final class Endings {
       return new Outcome.LaterUncounted(wait);
     }
     String reason = "it failed %d times in a row".formatted(attempt.handler.spec().pausingAfter());
-    LOG.warn(
-        "Handler '{}' of inbox {} is paused on this node: {}. It is tried again in {}; the last"
-            + " failure was: {}",
-        handler,
-        events.inbox(),
-        reason,
-        Spans.shown(wait),
-        Failures.line(failure));
+    line(LOG.atWarn(), "handler-paused", handler, attempt, failure)
+        .log(
+            "Handler '{}' of inbox {} is paused on this node: {}. It is tried again in {}; the last"
+                + " failure was: {}",
+            handler,
+            events.inbox(),
+            reason,
+            Spans.shown(wait),
+            Failures.line(failure));
     events.tell(new InboxEvent.HandlerPaused(events.inbox(), handler, reason));
     return outcome;
   }
@@ -250,12 +265,13 @@ final class Endings {
     }
     String handler = attempt.handler.key();
     if (outcome instanceof Outcome.Poisoned) {
-      LOG.warn(
-          "Delivery of {} to '{}' is poisoned after attempt {}: {}",
-          Names.shown(attempt.message().toString()),
-          handler,
-          attempt.attempt(),
-          Failures.line(failure));
+      line(LOG.atWarn(), "poisoned", handler, attempt, failure)
+          .log(
+              "Delivery of {} to '{}' is poisoned after attempt {}: {}",
+              Names.shown(attempt.message().toString()),
+              handler,
+              attempt.attempt(),
+              Failures.line(failure));
       tellPoisoned(attempt.handler, attempt.message(), attempt.attempt(), failure);
     } else {
       Duration next = outcome instanceof Outcome.RetryAfter retry ? retry.delay() : Duration.ZERO;
@@ -264,6 +280,27 @@ final class Endings {
           new InboxEvent.Failed(
               events.inbox(), handler, attempt.message(), attempt.attempt(), failure, next));
     }
+  }
+
+  /** What programs read of a line; people read its text. */
+  private LoggingEventBuilder line(
+      LoggingEventBuilder line, String event, String handler, Attempt attempt, Failure failure) {
+    return line(line, event, handler, attempt.message(), attempt.attempt(), failure);
+  }
+
+  private LoggingEventBuilder line(
+      LoggingEventBuilder line,
+      String event,
+      String handler,
+      MessageRef message,
+      int attempt,
+      Failure failure) {
+    return line.addKeyValue("pigeonhole.event", event)
+        .addKeyValue(LogContext.INBOX, events.inbox())
+        .addKeyValue(LogContext.HANDLER, handler)
+        .addKeyValue(LogContext.MESSAGE, Names.shown(message.id()))
+        .addKeyValue(LogContext.ATTEMPT, attempt)
+        .addKeyValue("pigeonhole.code", failure.code().text());
   }
 
   private void tellPoisoned(
@@ -276,16 +313,17 @@ final class Endings {
     if (leftOut < 0) {
       return;
     }
-    LOG.info(
-        "Attempt {} to deliver {} to '{}' failed ({} of {} failures); the next one is in {}: {}{}",
-        attempt.attempt(),
-        Names.shown(attempt.message().toString()),
-        attempt.handler.key(),
-        attempt.work.delivery().failures() + 1,
-        policy(attempt).maxAttempts(),
-        Spans.shown(next),
-        Failures.line(failure),
-        leftOut == 0 ? "" : " (" + leftOut + " failures before this one were not logged)");
+    line(LOG.atInfo(), "attempt-failed", attempt.handler.key(), attempt, failure)
+        .log(
+            "Attempt {} to deliver {} to '{}' failed ({} of {} failures); the next one is in {}: {}{}",
+            attempt.attempt(),
+            Names.shown(attempt.message().toString()),
+            attempt.handler.key(),
+            attempt.work.delivery().failures() + 1,
+            policy(attempt).maxAttempts(),
+            Spans.shown(next),
+            Failures.line(failure),
+            leftOut == 0 ? "" : " (" + leftOut + " failures before this one were not logged)");
     LOG.debug("It failed with {}", failure.stack());
   }
 

@@ -88,6 +88,7 @@ public final class Engine {
     this.settler =
         new Settler(
             store.deliveries(),
+            events,
             settings.batchSize(),
             results -> dispatcher().post(() -> dispatcher().settled(results)));
     Endings endings = new Endings(settler, events, settings.retry(), store.clock());

@@ -227,9 +227,9 @@ final class HandlerLine {
     return stuck.incrementAndGet();
   }
 
-  /** A stuck attempt has ended after all. */
-  void slotFreed() {
-    stuck.decrementAndGet();
+  /** A stuck attempt has ended after all. Answers how many are still stuck. */
+  int slotFreed() {
+    return stuck.decrementAndGet();
   }
 
   /** A stuck transaction keeps its connection; spare slots would take those of everybody else. */

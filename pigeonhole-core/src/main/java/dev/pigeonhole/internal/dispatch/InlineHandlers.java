@@ -3,6 +3,7 @@ package dev.pigeonhole.internal.dispatch;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.Interceptor;
+import dev.pigeonhole.Interceptor.End;
 import dev.pigeonhole.MessageHandler;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.TransactionalHandler;
@@ -98,29 +99,31 @@ public final class InlineHandlers {
       NewMessage message = call.message();
       MessageRef ref = new MessageRef(message.source(), message.id());
       Guards.Request request = new Guards.Request(message, handler.id(), null, PATIENCE, null);
-      AtomicReference<@Nullable Outgoing> outgoing = new AtomicReference<>();
+      AtomicReference<@Nullable Attempt> last = new AtomicReference<>();
       Guards.Work work =
           (connection, as) -> {
             Attempt attempt = attempt(handler, as, message, joined == null);
-            outgoing.set(attempt.outgoing());
+            ended(last.getAndSet(attempt), End.RELEASED, null); // the store has tried it before
             return call(attempt, connection, joined == null);
           };
       long began = System.nanoTime();
       try {
         Verdict verdict =
             joined == null ? guards.run(request, work) : guards.join(joined, request, work);
-        Duration took = Duration.ofNanos(System.nanoTime() - began);
+        Duration took = since(began);
         if (verdict instanceof Verdict.Differs) {
           return new Outcome(ran, message, null, failures);
         }
         if (verdict instanceof Verdict.Ran) {
           ran = true;
-          tellOutbox(outgoing.get(), joined == null);
+          ended(last.get(), End.COMPLETED, null);
+          tellOutbox(last.get(), joined == null);
           events.tell(new InboxEvent.GuardRan(events.inbox(), handler.key(), ref, took));
         } else if (verdict instanceof Verdict.Known repeat) {
           known = repeat.at();
           events.tell(
-              new InboxEvent.GuardRepeated(events.inbox(), handler.key(), ref, repeat.state()));
+              new InboxEvent.GuardRepeated(
+                  events.inbox(), handler.key(), ref, repeat.state(), took));
         } else {
           failures.put(handler.key(), busy(handler, took));
           events.tell(new InboxEvent.GuardBusy(events.inbox(), handler.key(), ref, took));
@@ -129,14 +132,19 @@ public final class InlineHandlers {
         Throwable cause = e.getCause() == null ? e : e.getCause();
         Failure failure = Failures.of(cause, clock.instant());
         failures.put(handler.key(), failure);
+        ended(last.get(), failure.isFinal() ? End.POISONED : End.RETRIED, cause);
         logFailed(handler, ref, failure);
-        events.tell(new InboxEvent.GuardFailed(events.inbox(), handler.key(), ref, cause));
+        events.tell(
+            new InboxEvent.GuardFailed(events.inbox(), handler.key(), ref, cause, since(began)));
         if (cause instanceof InterruptedException) {
           Thread.currentThread().interrupt();
         }
       } catch (StoreException e) {
-        events.tell(new InboxEvent.GuardFailed(events.inbox(), handler.key(), ref, e));
+        events.tell(
+            new InboxEvent.GuardFailed(events.inbox(), handler.key(), ref, e, since(began)));
         throw e;
+      } finally {
+        ended(last.get(), End.RELEASED, null); // unless one of the above has said it
       }
     }
     return new Outcome(ran, null, known, failures);
@@ -166,10 +174,20 @@ public final class InlineHandlers {
   }
 
   /** What a caller has yet to commit, nobody can find. */
-  private static void tellOutbox(@Nullable Outgoing outgoing, boolean committed) {
-    if (outgoing != null && committed) {
-      outgoing.committed();
+  private static void tellOutbox(@Nullable Attempt attempt, boolean committed) {
+    if (attempt != null && committed) {
+      attempt.outgoing().committed();
     }
+  }
+
+  private static void ended(@Nullable Attempt attempt, End end, @Nullable Throwable cause) {
+    if (attempt != null) {
+      attempt.ended(end, cause);
+    }
+  }
+
+  private static Duration since(long began) {
+    return Duration.ofNanos(System.nanoTime() - began);
   }
 
   private static Duration within(BoundHandler handler) {
@@ -182,6 +200,7 @@ public final class InlineHandlers {
     Delivery delivery = Delivery.fresh(new Cell(message.lane(), as.family()), 0, as.keyId(), null);
     Attempt attempt =
         new Attempt(
+            events.inbox(),
             new Work(delivery, received, null, 0, 0),
             handler,
             own ? within(handler) : null,

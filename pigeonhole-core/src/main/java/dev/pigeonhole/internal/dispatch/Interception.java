@@ -6,9 +6,16 @@ import dev.pigeonhole.Interceptor;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** Calls handlers through the interceptors of an inbox; the first one given stands outermost. */
+/**
+ * Calls handlers through the interceptors of an inbox; the first one given stands outermost. What
+ * is logged meanwhile says for which attempt.
+ */
 final class Interception {
+  private static final Logger LOG = LoggerFactory.getLogger(Interception.class);
+
   private final List<Interceptor> interceptors;
 
   Interception(List<Interceptor> interceptors) {
@@ -16,10 +23,30 @@ final class Interception {
   }
 
   void call(Attempt attempt, Interceptor.Next handler) throws Exception {
+    try (LogContext context = LogContext.of(attempt)) {
+      intercept(attempt, handler);
+    }
+  }
+
+  private void intercept(Attempt attempt, Interceptor.Next handler) throws Exception {
     if (interceptors.isEmpty()) {
       handler.proceed();
     } else {
+      attempt.entered(this);
       new Call(attempt, handler).run();
+    }
+  }
+
+  /** It is decided how the attempt ends; none of the interceptors can change that. */
+  void ended(Attempt attempt, Interceptor.End end, @Nullable Throwable cause) {
+    for (Interceptor interceptor : interceptors) {
+      try {
+        interceptor.ended(attempt, end, cause);
+      } catch (OutOfMemoryError e) {
+        throw e;
+      } catch (Throwable e) {
+        LOG.warn("An interceptor failed on the end of an attempt; it is ignored", e);
+      }
     }
   }
 
@@ -36,13 +63,15 @@ final class Interception {
    */
   void call(List<Attempt> attempts, Map<Attempt, Throwable> failed, BatchCall handler)
       throws Exception {
-    if (interceptors.isEmpty()) {
-      handler.proceed(attempts);
-      return;
+    try (LogContext context = LogContext.ofAll(attempts)) {
+      if (interceptors.isEmpty()) {
+        handler.proceed(attempts);
+        return;
+      }
+      Around around = new Around(attempts, failed, handler);
+      around.from(0);
+      around.throwOfHandler();
     }
-    Around around = new Around(attempts, failed, handler);
-    around.from(0);
-    around.throwOfHandler();
   }
 
   private final class Around {
@@ -73,7 +102,7 @@ final class Interception {
       Attempt attempt = attempts.get(position);
       boolean[] inside = {false};
       try {
-        call(
+        intercept(
             attempt,
             () -> {
               inside[0] = true;

@@ -35,8 +35,7 @@ final class Outgoing {
 
   /** Keeps the message until the attempt ends; refuses what would be kept for nobody. */
   void add(Received<?> by, Message message) {
-    publisher(by);
-    Message outgoing = Causation.of(by, message);
+    Message outgoing = Causation.of(by, publisher(by).stamped(message));
     synchronized (lock) {
       if (closed) {
         throw new IllegalStateException(
@@ -57,7 +56,8 @@ final class Outgoing {
 
   /** Stages the message in this transaction. */
   String stage(Received<?> by, Connection connection, Message message) {
-    return stage(publisher(by), connection, List.of(Causation.of(by, message))).get(0);
+    Publisher to = publisher(by);
+    return stage(to, connection, List.of(Causation.of(by, to.stamped(message)))).get(0);
   }
 
   /** Stages what was kept, all at once, and lets nobody commit who has swallowed a failure. */

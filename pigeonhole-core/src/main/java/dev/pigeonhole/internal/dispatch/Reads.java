@@ -86,6 +86,8 @@ final class Reads {
   private boolean hungry;
   private boolean swept;
   private boolean walksOn;
+  private boolean asked;
+  private int taken;
   private long idlePoll;
   private long nextForward;
   private long nextLookBack;
@@ -214,6 +216,16 @@ final class Reads {
     return swept;
   }
 
+  /** Whether the store was asked for anything at this turn. */
+  boolean askedNow() {
+    return asked;
+  }
+
+  /** How many rows this turn has brought that were not open here. */
+  int takenNow() {
+    return taken;
+  }
+
   long nanosUntilNext(long now) {
     if (looking
         || !woken.isEmpty()
@@ -246,6 +258,8 @@ final class Reads {
   void turn(long now, ToIntFunction<List<Delivery>> found) {
     swept = false;
     walksOn = false;
+    asked = false;
+    taken = 0;
     if (cells.isEmpty()) {
       looking = false;
       woken.clear();
@@ -595,7 +609,10 @@ final class Reads {
     return next;
   }
 
-  private static int add(List<Delivery> rows, ToIntFunction<List<Delivery>> found) {
-    return rows.isEmpty() ? 0 : found.applyAsInt(rows);
+  private int add(List<Delivery> rows, ToIntFunction<List<Delivery>> found) {
+    asked = true;
+    int added = rows.isEmpty() ? 0 : found.applyAsInt(rows);
+    taken += added;
+    return added;
   }
 }

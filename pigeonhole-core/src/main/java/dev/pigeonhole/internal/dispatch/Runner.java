@@ -156,7 +156,7 @@ final class Runner {
 
   /** Makes the attempt known to a shutdown, which may stop it. */
   Attempt begin(HandlerLine line, Work work) {
-    Attempt attempt = new Attempt(work, line.handler, line.breaker, stopping);
+    Attempt attempt = new Attempt(events.inbox(), work, line.handler, line.breaker, stopping);
     attempt.publishTo(outbox);
     running.add(attempt);
     surroundings.begun(work.delivery());
@@ -190,9 +190,15 @@ final class Runner {
     timeouts.tidyThread();
     settle(attempt, thrown);
     if (attempt.state() == Attempt.State.TIMED_OUT) {
-      line.slotFreed();
+      slotFreed(line);
     }
     reportFatal(thrown);
+  }
+
+  /** A stuck attempt has ended after all. */
+  void slotFreed(HandlerLine line) {
+    int stuckNow = line.slotFreed();
+    events.tell(new InboxEvent.Unstuck(events.inbox(), line.handler.key(), stuckNow));
   }
 
   /** Writes down how a plain attempt ended, unless a timeout or a stop has done so already. */
@@ -206,6 +212,7 @@ final class Runner {
         endings.completed(attempt);
       }
     }
+    attempt.endedSomehow();
     running.remove(attempt); // last: a stop that sees nothing running must find its outcome
   }
 

@@ -1,10 +1,12 @@
 package dev.pigeonhole.internal.dispatch;
 
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoreException;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -42,6 +44,7 @@ final class Settler {
   private static final long MAX_PAUSE_MILLIS = 1_000;
 
   private final Deliveries store;
+  private final Events events;
   private final int batchSize;
   private final Consumer<List<Settled>> settled;
   private final LinkedBlockingQueue<Entry> queue = new LinkedBlockingQueue<>();
@@ -51,8 +54,9 @@ final class Settler {
   private long pauseMillis;
   private int failedInARow;
 
-  Settler(Deliveries store, int batchSize, Consumer<List<Settled>> settled) {
+  Settler(Deliveries store, Events events, int batchSize, Consumer<List<Settled>> settled) {
     this.store = store;
+    this.events = events;
     this.batchSize = batchSize;
     this.settled = settled;
   }
@@ -157,7 +161,9 @@ final class Settler {
   }
 
   private void write(List<Entry> entries) {
+    long began = System.nanoTime();
     Set<Delivery> refused = settle(entries);
+    long took = System.nanoTime() - began;
     List<Settled> results = new ArrayList<>(entries.size());
     for (Entry entry : entries) {
       boolean lost = !entry.doubtful && refused.contains(entry.settlement.delivery());
@@ -165,6 +171,9 @@ final class Settler {
     }
     doubt(entries); // should telling it fail, it is written already
     settled.accept(results);
+    if (!events.silent()) {
+      events.tell(new InboxEvent.Settled(events.inbox(), entries.size(), Duration.ofNanos(took)));
+    }
     for (int i = 0; i < results.size(); i++) {
       if (!results.get(i).refused()) {
         tell(entries.get(i).event);

@@ -181,6 +181,7 @@ final class TransactionalRunner {
       }
       return commit(unit);
     } finally {
+      unit.attempts.values().forEach(Attempt::endedSomehow);
       runner.running().removeAll(unit.attempts.values()); // last, as for a plain attempt
     }
   }
@@ -341,7 +342,7 @@ final class TransactionalRunner {
       attempt.using(null);
       // From here on a timeout is too late to take the slot, which nobody would give back.
       if (!attempt.end(Attempt.State.ENDED) && attempt.state() == Attempt.State.TIMED_OUT) {
-        unit.line.slotFreed();
+        runner.slotFreed(unit.line);
       }
     }
     timeouts.tidyThread();

@@ -170,21 +170,27 @@ public final class DefaultGuard implements Guard {
           joined == null ? guards.run(request, run) : guards.join(joined, request, run);
       Exception kept = run.failure;
       if (verdict instanceof Verdict.Ran && kept != null) {
-        events.tell(new InboxEvent.GuardFailed(settings.name(), handler.key(), ref, kept));
+        events.tell(
+            new InboxEvent.GuardFailed(settings.name(), handler.key(), ref, kept, since(began)));
         throw DefaultGuard.<X>asItIs(kept);
       }
-      return tell(key, ref, verdict, run, Duration.ofNanos(System.nanoTime() - began));
+      return tell(key, ref, verdict, run, since(began));
     } catch (Guards.WorkFailedException e) {
       Throwable cause = e.getCause() == null ? e : e.getCause();
-      events.tell(new InboxEvent.GuardFailed(settings.name(), handler.key(), ref, cause));
+      events.tell(
+          new InboxEvent.GuardFailed(settings.name(), handler.key(), ref, cause, since(began)));
       throw DefaultGuard.<X>asItIs(cause);
     } catch (StoreException e) {
       if (run.failure != null) {
         e.addSuppressed(run.failure); // what could not be kept
       }
-      events.tell(new InboxEvent.GuardFailed(settings.name(), handler.key(), ref, e));
+      events.tell(new InboxEvent.GuardFailed(settings.name(), handler.key(), ref, e, since(began)));
       throw e;
     }
+  }
+
+  private static Duration since(long began) {
+    return Duration.ofNanos(System.nanoTime() - began);
   }
 
   /** It is an X, or one of those that everybody may throw. */
@@ -208,7 +214,7 @@ public final class DefaultGuard implements Guard {
       return new Guarded.Ran<>(run.value);
     }
     if (verdict instanceof Verdict.Known known) {
-      events.tell(new InboxEvent.GuardRepeated(inbox, handler, ref, known.state()));
+      events.tell(new InboxEvent.GuardRepeated(inbox, handler, ref, known.state(), took));
       KeptFailures.refuseIfOne(key, known);
       return new Guarded.Repeat<>(run.kept(known.answer()), known.at(), known.state());
     }
@@ -216,7 +222,7 @@ public final class DefaultGuard implements Guard {
       events.tell(new InboxEvent.GuardBusy(inbox, handler, ref, took));
       return new Guarded.Busy<>(took);
     }
-    events.tell(new InboxEvent.GuardConflicted(inbox, handler, ref));
+    events.tell(new InboxEvent.GuardConflicted(inbox, handler, ref, took));
     return new Guarded.Conflict<>(key);
   }
 

@@ -121,7 +121,10 @@ final class Backlog {
               ? "every handler is more than %d deliveries behind".formatted(handlerLimit)
               : "%d deliveries wait, more than maxBacklog %d".formatted(sum, limit);
       paused = true;
-      LOG.warn("Inbox {} pauses its sources: {}", events.inbox(), reason);
+      LOG.atWarn()
+          .addKeyValue("pigeonhole.event", "sources-paused")
+          .addKeyValue("pigeonhole.inbox", events.inbox())
+          .log("Inbox {} pauses its sources: {}", events.inbox(), reason);
       sources.pause(reason);
       events.tell(new InboxEvent.SourcesPaused(events.inbox(), reason));
     } else if (paused && !full) {

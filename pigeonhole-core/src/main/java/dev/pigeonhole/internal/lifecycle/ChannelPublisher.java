@@ -12,17 +12,21 @@ import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.transport.Publisher;
 import java.sql.Connection;
 import java.util.List;
+import java.util.function.UnaryOperator;
 
 /** Accepts into a stored channel, and throws where accepting answers. */
 final class ChannelPublisher implements Publisher {
   private final Inbox inbox;
   private final ChannelSpec channel;
   private final InboxStore store;
+  private final UnaryOperator<Message> stamp;
 
-  ChannelPublisher(Inbox inbox, ChannelSpec channel, InboxStore store) {
+  ChannelPublisher(
+      Inbox inbox, ChannelSpec channel, InboxStore store, UnaryOperator<Message> stamp) {
     this.inbox = inbox;
     this.channel = channel;
     this.store = store;
+    this.stamp = stamp;
   }
 
   @Override
@@ -39,6 +43,11 @@ final class ChannelPublisher implements Publisher {
 
   private List<String> stage(Connection connection, List<Message> messages) {
     return inbox.accept(connection, channel.name(), messages).stream().map(this::id).toList();
+  }
+
+  @Override
+  public Message stamped(Message message) {
+    return stamp.apply(message);
   }
 
   private String id(Acceptance answer) {

@@ -45,6 +45,7 @@ import dev.pigeonhole.transport.Acceptor;
 import dev.pigeonhole.transport.Publisher;
 import java.lang.management.ManagementFactory;
 import java.sql.Connection;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -56,6 +57,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -243,7 +245,7 @@ public final class DefaultInbox implements Inbox {
     return new Router(
         channel(channel),
         messages -> accept(channel, messages),
-        unreadable -> rejected(channel, unreadable));
+        unreadable -> refuseUnreadable(channel, unreadable));
   }
 
   @Override
@@ -262,7 +264,7 @@ public final class DefaultInbox implements Inbox {
                   + " stored channel of the inbox: neither direct() nor inline().")
               .formatted(settings.name(), Names.shown(channel)));
     }
-    return new ChannelPublisher(this, spec, store);
+    return new ChannelPublisher(this, spec, store, this::stamped);
   }
 
   private interface Accepting {
@@ -280,10 +282,51 @@ public final class DefaultInbox implements Inbox {
       @Nullable Connection joined,
       @Nullable List<HandOver> handOvers) {
     ChannelSpec channel = channel(channelName);
+    long began = events.silent() ? 0 : System.nanoTime();
     List<Intake.Checked> checked = new ArrayList<>(messages.size());
+    List<Acceptance> answers;
+    try {
+      answers = answers(channel, messages, checked, accepting, joined, handOvers);
+    } catch (RuntimeException e) {
+      if (!events.silent()) {
+        events.tell(
+            new InboxEvent.AcceptFailed(
+                settings.name(), channelName, messages.size(), e, since(began)));
+      }
+      throw e;
+    }
+    if (!events.silent()) {
+      tellAnswered(channelName, checked, answers, since(began));
+    }
+    return answers;
+  }
+
+  private static Duration since(long began) {
+    return Duration.ofNanos(System.nanoTime() - began);
+  }
+
+  private Message stamped(Message message) {
+    Message stamped = message;
+    for (UnaryOperator<Message> stamp : settings.stamps()) {
+      stamped = stamp.apply(stamped);
+    }
+    return stamped;
+  }
+
+  /**
+   * @param checked takes what is known of each message
+   */
+  private List<Acceptance> answers(
+      ChannelSpec channel,
+      List<Message> messages,
+      List<Intake.Checked> checked,
+      Accepting accepting,
+      @Nullable Connection joined,
+      @Nullable List<HandOver> handOvers) {
+    String channelName = channel.name();
     List<NewMessage> batch = new ArrayList<>(messages.size());
     for (Message message : messages) {
-      Intake.Checked each = intake.check(channel, message);
+      Intake.Checked each = intake.check(channel, stamped(message));
       checked.add(each);
       if (each.message() != null && !each.ignored() && !each.allInline()) {
         batch.add(each.message());
@@ -310,6 +353,32 @@ public final class DefaultInbox implements Inbox {
       }
     }
     return answers;
+  }
+
+  private void tellAnswered(
+      String channel, List<Intake.Checked> checked, List<Acceptance> answers, Duration took) {
+    for (int i = 0; i < answers.size(); i++) {
+      NewMessage message = checked.get(i).message();
+      boolean forNobody =
+          message != null
+              && message.handlers().isEmpty()
+              && checked.get(i).inline().isEmpty()
+              && answers.get(i) instanceof Acceptance.Accepted;
+      events.tell(
+          new InboxEvent.Answered(
+              settings.name(),
+              channel,
+              message == null ? "" : message.type(),
+              answers.get(i),
+              forNobody,
+              took));
+    }
+  }
+
+  private void refuseUnreadable(String channel, Acceptance.Rejected unreadable) {
+    Acceptance answer = rejected(channel, unreadable);
+    events.tell(
+        new InboxEvent.Answered(settings.name(), channel, "", answer, false, Duration.ZERO));
   }
 
   /**

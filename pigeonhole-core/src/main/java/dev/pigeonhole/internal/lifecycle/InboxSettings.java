@@ -3,6 +3,7 @@ package dev.pigeonhole.internal.lifecycle;
 import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Interceptor;
+import dev.pigeonhole.Message;
 import dev.pigeonhole.PruneListener;
 import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.event.InboxListener;
@@ -15,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** Everything an inbox was told, checked and frozen. */
@@ -40,6 +42,7 @@ public record InboxSettings(
     int maxHandlerBacklog,
     List<Sources.Feed> feeds,
     @Nullable Executor executor,
+    List<UnaryOperator<Message>> stamps,
     List<Interceptor> interceptors,
     @Nullable Publisher outbox,
     Retention.Times keep,
@@ -79,6 +82,7 @@ public record InboxSettings(
     public int maxHandlerBacklog = 10_000;
     private final List<Sources.Feed> feeds = new ArrayList<>();
     public @Nullable Executor executor;
+    public final List<UnaryOperator<Message>> stamps = new ArrayList<>();
     public final List<Interceptor> interceptors = new ArrayList<>();
     public @Nullable Publisher outbox;
     public @Nullable Duration keepReceipts;
@@ -114,6 +118,7 @@ public record InboxSettings(
           maxHandlerBacklog,
           List.copyOf(feeds),
           executor,
+          List.copyOf(stamps),
           List.copyOf(interceptors),
           outbox,
           new Retention.Times(keepReceipts, keepPayload, keepPoisoned),

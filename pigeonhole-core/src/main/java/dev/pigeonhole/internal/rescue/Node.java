@@ -156,7 +156,12 @@ public final class Node {
     long sent = System.nanoTime();
     if (!nodes.beat(incarnation)) {
       if (!stopping) {
-        LOG.warn("Node {} was declared dead by another node; it starts again", name);
+        LOG.atWarn()
+            .addKeyValue("pigeonhole.event", "declared-dead")
+            .addKeyValue("pigeonhole.inbox", events.inbox())
+            .addKeyValue("pigeonhole.node", name)
+            .log("Node {} was declared dead by another node; it starts again", name);
+        moved(InboxEvent.Move.LOST, cells.owned().size() + cells.leaving().size());
         cells.lost();
         join();
       }
@@ -172,7 +177,11 @@ public final class Node {
     remember(all);
     for (NodeRow silent : watch.silent(all, incarnation, System.nanoTime())) {
       if (nodes.declareDead(silent.incarnation(), silent.beat())) {
-        LOG.warn("Node {} has been silent for too long and was declared dead", silent.name());
+        LOG.atWarn()
+            .addKeyValue("pigeonhole.event", "node-died")
+            .addKeyValue("pigeonhole.inbox", events.inbox())
+            .addKeyValue("pigeonhole.node", silent.name())
+            .log("Node {} has been silent for too long and was declared dead", silent.name());
         events.tell(new InboxEvent.NodeDied(events.inbox(), silent.name()));
       }
     }
@@ -230,6 +239,7 @@ public final class Node {
             .map(CellRow::cell)
             .toList();
     if (!gone.isEmpty()) {
+      moved(InboxEvent.Move.LOST, gone.size());
       cells.gone(gone);
     }
     List<CellRow> gained = adopted(all, leaving);
@@ -240,10 +250,31 @@ public final class Node {
       remember(nodes.nodes()); // or marks of the one that has just died would look like a friend's
     }
     if (!gained.isEmpty()) {
+      tellGained(gained);
       cells.taken(gained);
     }
     if (givingBack && !shares.giveBack().isEmpty()) {
       cells.wanted(shares.giveBack());
+    }
+  }
+
+  private void tellGained(List<CellRow> gained) {
+    int rescued = (int) gained.stream().filter(CellRow::unclean).count();
+    if (rescued > 0) {
+      LOG.atWarn()
+          .addKeyValue("pigeonhole.event", "takeover")
+          .addKeyValue("pigeonhole.inbox", events.inbox())
+          .addKeyValue("pigeonhole.node", name)
+          .addKeyValue("pigeonhole.lanes", rescued)
+          .log("Node {} takes over {} lanes whose owner has died", name, rescued);
+    }
+    moved(InboxEvent.Move.RESCUED, rescued);
+    moved(InboxEvent.Move.ACQUIRED, gained.size() - rescued);
+  }
+
+  private void moved(InboxEvent.Move move, int lanes) {
+    if (lanes > 0) {
+      events.tell(new InboxEvent.LanesMoved(events.inbox(), move, lanes));
     }
   }
 
@@ -265,6 +296,7 @@ public final class Node {
   /** Nothing of these runs any more. */
   public void giveBack(Collection<Cell> done) {
     nodes.giveBack(incarnation, done);
+    moved(InboxEvent.Move.HANDED_OVER, done.size());
   }
 
   public void markClean(Collection<Cell> done) {

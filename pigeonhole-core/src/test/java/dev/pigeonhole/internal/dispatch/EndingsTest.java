@@ -35,7 +35,8 @@ class EndingsTest {
   private final ListAppender<ILoggingEvent> log = new ListAppender<>();
   private final List<InboxEvent> told = new ArrayList<>();
   private final List<Settled> settled = new ArrayList<>();
-  private final Settler settler = new Settler(takesEverything(), 100, settled::addAll);
+  private final Settler settler =
+      new Settler(takesEverything(), new Events("inbox", List.of()), 100, settled::addAll);
   private final Endings endings =
       new Endings(
           settler,

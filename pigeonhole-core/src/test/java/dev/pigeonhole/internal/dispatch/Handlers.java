@@ -56,7 +56,7 @@ final class Handlers {
   }
 
   static Attempt attempt(BoundHandler handler, Delivery row) {
-    return new Attempt(work(row, ""), handler, new Breaker(null), () -> false);
+    return new Attempt("inbox", work(row, ""), handler, new Breaker(null), () -> false);
   }
 
   static Work work(long seq, String text) {

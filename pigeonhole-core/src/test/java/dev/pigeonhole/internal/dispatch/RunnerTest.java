@@ -24,9 +24,9 @@ import org.junit.jupiter.api.Test;
 class RunnerTest {
   private final List<InboxEvent> told = new ArrayList<>();
   private final List<Settled> settled = new ArrayList<>();
-  private final Settler settler =
-      new Settler(stub(Deliveries.class, Set.of()), 100, settled::addAll);
   private final Events events = new Events("shop", List.of(told::add));
+  private final Settler settler =
+      new Settler(stub(Deliveries.class, Set.of()), events, 100, settled::addAll);
   private final Runner runner =
       new Runner(
           Payloads.using(null),

@@ -27,7 +27,8 @@ class SettlerTest {
   /** What a settle of these numbers throws instead of writing them; null writes. */
   private Function<List<Long>, @Nullable Throwable> fault = seqs -> null;
 
-  private final Settler settler = new Settler(store(), 100, settled::addAll);
+  private final Settler settler =
+      new Settler(store(), new Events("inbox", List.of()), 100, settled::addAll);
 
   private Deliveries store() {
     return (Deliveries)

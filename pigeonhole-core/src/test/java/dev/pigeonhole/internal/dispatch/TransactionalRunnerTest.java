@@ -36,7 +36,8 @@ class TransactionalRunnerTest {
   private final ScheduledThreadPoolExecutor timer = new ScheduledThreadPoolExecutor(1);
   private final CountDownLatch end = new CountDownLatch(1);
   private final BlockingQueue<String> news = new LinkedBlockingQueue<>();
-  private final Settler settler = new Settler(nothing(Deliveries.class), 100, results -> {});
+  private final Settler settler =
+      new Settler(nothing(Deliveries.class), new Events("inbox", List.of()), 100, results -> {});
 
   @AfterEach
   void stop() {
