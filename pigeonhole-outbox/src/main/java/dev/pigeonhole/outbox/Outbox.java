@@ -162,6 +162,11 @@ public final class Outbox implements Publisher {
   }
 
   @Override
+  public Message stamped(Message message) {
+    return staging.stamped(message);
+  }
+
+  @Override
   public boolean commitsWith(InboxStore other) {
     return store.sharesTransactionsWith(other);
   }

@@ -11,7 +11,10 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxBuilder;
+import dev.pigeonhole.Interceptor;
+import dev.pigeonhole.Message;
 import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.Received;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.TypeBuilder;
 import dev.pigeonhole.Unhandled;
@@ -25,7 +28,9 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** All options of an outbox; each has a default that is safe in production. */
@@ -50,6 +55,8 @@ public final class OutboxBuilder {
   private String name = "outbox";
   private Duration sendTimeout = Duration.ofSeconds(30);
   private int maxBatch = 100;
+  private BiFunction<? super Received<?>, Message, Message> onSending =
+      (staged, message) -> message;
 
   OutboxBuilder(InboxStore store) {
     this.store = store;
@@ -180,6 +187,37 @@ public final class OutboxBuilder {
     return this;
   }
 
+  /**
+   * Gives every message something when it is published, on the thread that does; see {@link
+   * InboxBuilder#stamping}.
+   */
+  public OutboxBuilder stamping(UnaryOperator<Message> stamp) {
+    engine.stamping(stamp);
+    return this;
+  }
+
+  /**
+   * Stands around every attempt to send a message. Those that go out together stand one inside the
+   * other.
+   */
+  public OutboxBuilder around(Interceptor interceptor) {
+    engine.around(interceptor);
+    return this;
+  }
+
+  /**
+   * Has the last word on what a message carries, each time before it becomes an envelope: a header
+   * with the trace context of this attempt, say. Source, id and content must stay the same, or
+   * receivers could not tell a repeat. What it throws poisons the message, as a mapper's failure
+   * does.
+   *
+   * @param stamp what is being sent, and the message as it was staged → the message as it is sent
+   */
+  public OutboxBuilder onSending(BiFunction<? super Received<?>, Message, Message> stamp) {
+    this.onSending = stamp;
+    return this;
+  }
+
   /** Is told of every event. May be given several times. */
   public OutboxBuilder listener(InboxListener listener) {
     engine.listener(listener);
@@ -221,7 +259,7 @@ public final class OutboxBuilder {
     return type.handleEncoded(
         HandlerKey.of(route.name()).formerly(formerNames),
         maxBatch,
-        new Relay(transport, route.mapper(), sendTimeout),
+        new Relay(transport, route.mapper(), onSending, sendTimeout),
         within(sendTimeout.plus(PATIENCE)),
         pausingAfter(FAILURES_IN_A_ROW));
   }

@@ -14,6 +14,7 @@ import dev.pigeonhole.transport.Transport;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,11 +24,17 @@ import org.jspecify.annotations.Nullable;
 final class Relay implements BatchHandler<byte[]> {
   private final Transport transport;
   private final MessageMapper mapper;
+  private final BiFunction<? super Received<?>, Message, Message> onSending;
   private final Duration timeout;
 
-  Relay(Transport transport, MessageMapper mapper, Duration timeout) {
+  Relay(
+      Transport transport,
+      MessageMapper mapper,
+      BiFunction<? super Received<?>, Message, Message> onSending,
+      Duration timeout) {
     this.transport = transport;
     this.mapper = mapper;
+    this.onSending = onSending;
     this.timeout = timeout;
   }
 
@@ -81,7 +88,8 @@ final class Relay implements BatchHandler<byte[]> {
             .headers(each.headers())
             .orderedBy(each.orderingKey().orElse(null));
     Message dated = each.occurredAt().map(message::occurredAt).orElse(message);
-    Envelope envelope = mapper.toEnvelope(dated, transport.kind(), transport.destination());
+    Message outgoing = onSending.apply(each, dated);
+    Envelope envelope = mapper.toEnvelope(outgoing, transport.kind(), transport.destination());
     return envelope.source().isPresent() ? envelope : envelope.toBuilder().source(source).build();
   }
 
