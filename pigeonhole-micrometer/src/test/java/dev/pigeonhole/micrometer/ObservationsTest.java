@@ -1,0 +1,144 @@
+package dev.pigeonhole.micrometer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.HandlerOption;
+import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.testkit.TestInbox;
+import io.micrometer.common.KeyValues;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.micrometer.observation.GlobalObservationConvention;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationHandler;
+import io.micrometer.observation.ObservationRegistry;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What is observed of attempts, and under which names. */
+class ObservationsTest {
+  private final MeterRegistry meters = new SimpleMeterRegistry();
+  private final List<Observation.Context> stopped = new ArrayList<>();
+  private final ObservationRegistry registry = OpenObservations.timing(meters);
+
+  ObservationsTest() {
+    registry
+        .observationConfig()
+        .observationHandler(
+            new ObservationHandler<Observation.Context>() {
+              @Override
+              public void onStop(Observation.Context context) {
+                stopped.add(context);
+              }
+
+              @Override
+              public boolean supportsContext(Observation.Context context) {
+                return true;
+              }
+            });
+  }
+
+  private static void handle(String text) {
+    if (text.startsWith("bad")) {
+      throw new IllegalStateException("text that no meter may show: " + text);
+    }
+  }
+
+  private static void run(ProcessObservations observing) {
+    TestInbox inbox =
+        TestInbox.of(
+                Channel.named("c")
+                    .on(String.class)
+                    .named("greeting")
+                    .handle(
+                        "h",
+                        ObservationsTest::handle,
+                        HandlerOption.retrying(
+                            RetryPolicy.fixed(Duration.ofSeconds(1)).maxAttempts(2)))
+                    .build())
+            .with(it -> it.around(observing));
+    inbox.receive("m1", "fine");
+    inbox.receive("m2", "bad");
+    inbox.drain();
+    inbox.advance(Duration.ofSeconds(2)).drain();
+    assertThat(observing.underWay()).isZero();
+  }
+
+  @Test
+  void theOutcomeIsWhatTheRetryPolicySays() {
+    run(ProcessObservations.in(registry));
+
+    String name = "pigeonhole.inbox.process";
+    assertThat(meters.get(name).tags("outcome", "completed").timer().count()).isEqualTo(1);
+    assertThat(meters.get(name).tags("outcome", "retry").timer().count()).isEqualTo(1);
+    assertThat(meters.get(name).tags("outcome", "poisoned").timer().count()).isEqualTo(1);
+    assertThat(stopped).hasSize(3);
+    assertThat(stopped.get(0).getContextualName()).isEqualTo("process h");
+    assertThat(stopped.get(0).getHighCardinalityKeyValues())
+        .isEqualTo(KeyValues.of("messaging.message.id", "m1", "pigeonhole.attempt", "1"));
+  }
+
+  @Test
+  void namesCanBeThoseOfOpenTelemetry() {
+    run(ProcessObservations.in(registry).convention(ProcessConvention.openTelemetry()));
+
+    assertThat(meters.find("pigeonhole.inbox.process").timers()).isEmpty();
+    assertThat(
+            meters
+                .get("messaging.process.duration")
+                .tags(
+                    "messaging.operation.name",
+                    "process",
+                    "messaging.system",
+                    "pigeonhole",
+                    "messaging.destination.name",
+                    "inbox",
+                    "messaging.destination.subscription.name",
+                    "h",
+                    "error.type",
+                    "java.lang.IllegalStateException")
+                .timers())
+        .hasSize(2);
+    assertThat(stopped.get(0).getContextualName()).isEqualTo("process inbox");
+  }
+
+  @Test
+  void aConventionOfTheRegistryIsForAll() {
+    registry
+        .observationConfig()
+        .observationConvention(
+            new GlobalObservationConvention<ProcessContext>() {
+              @Override
+              public String getName() {
+                return "mine";
+              }
+
+              @Override
+              public boolean supportsContext(Observation.Context context) {
+                return context instanceof ProcessContext;
+              }
+            });
+    run(ProcessObservations.in(registry));
+
+    assertThat(meters.get("mine").timers().stream().mapToLong(Timer::count).sum()).isEqualTo(3);
+  }
+
+  @Test
+  void aRegistryThatObservesNothingIsNotAsked() {
+    ProcessObservations observing = ProcessObservations.in(ObservationRegistry.NOOP);
+    run(observing);
+    assertThat(stopped).isEmpty();
+  }
+
+  @Test
+  void anObservationThatIsSwitchedOffIsNotKept() {
+    registry.observationConfig().observationPredicate((name, context) -> false);
+    run(ProcessObservations.in(registry));
+    assertThat(stopped).isEmpty();
+    assertThat(meters.getMeters()).isEmpty();
+  }
+}
