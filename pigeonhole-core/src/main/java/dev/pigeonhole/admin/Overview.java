@@ -9,7 +9,9 @@ import java.util.List;
  * @param counts deliveries per handler key and state
  * @param lag how far behind each handler is
  * @param ownedLanes lanes that a living node owns, over all handlers
- * @param unownedLanes lanes that nobody works on: all of them while no node is running
+ * @param unownedLanes lanes that nobody works on, of handlers that a living node knows; those of
+ *     guards and of handlers that are gone have no owner and need none. Of all handlers while no
+ *     node lives
  * @param conflicts second copies that wait for somebody to decide
  */
 public record Overview(

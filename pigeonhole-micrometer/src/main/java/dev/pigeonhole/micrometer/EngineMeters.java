@@ -20,7 +20,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 
 /** What an inbox and an outbox have in common, because one engine is behind both. */
@@ -141,11 +140,11 @@ final class EngineMeters {
 
   // ---- from the store
 
-  /** Registers what can be known before anything happens, so that an alarm finds a zero. */
+  /**
+   * Registers what can be known before anything happens, so that an alarm finds a zero. Not polls:
+   * a node that only accepts never has any, and must not look like one that has died.
+   */
   void watch(String name, InboxAdmin admin, GaugeOptions options) {
-    poll(name);
-    batchSize(name);
-    settle(name);
     pruned(name);
     leaked(name);
     for (InboxEvent.Move move : InboxEvent.Move.values()) {
@@ -153,27 +152,24 @@ final class EngineMeters {
     }
     Set<String> counted = ConcurrentHashMap.newKeySet();
     Set<String> timed = ConcurrentHashMap.newKeySet();
-    Snapshot[] self = new Snapshot[1];
-    Supplier<Snapshot> itself = () -> self[0];
     Snapshot snapshot =
         new Snapshot(
             name,
             () -> admin.overview(options.counting()),
-            overview -> {
+            (asking, overview) -> {
               for (HandlerCounts each : overview.counts()) {
                 if (counted.add(each.handler())) {
-                  deliveries(name, each.handler(), itself.get());
+                  deliveries(name, each.handler(), asking);
                 }
               }
               for (HandlerLag each : overview.lag()) {
                 if (timed.add(each.handler())) {
-                  oldest(name, each.handler(), itself.get());
+                  oldest(name, each.handler(), asking);
                 }
               }
             },
             options,
             registry.config().clock());
-    self[0] = snapshot;
     lanes(name, "owned", snapshot, Overview::ownedLanes);
     lanes(name, "unowned", snapshot, Overview::unownedLanes);
     Gauge.builder(

@@ -11,8 +11,8 @@ import io.micrometer.observation.Observation;
  * refuse a meter whose tags come and go.
  */
 final class OpenTelemetryNames {
-  static final ProcessConvention PROCESS = new Process();
-  static final RelayConvention RELAY = new Relay();
+  static final ProcessConvention PROCESS = new Processing();
+  static final RelayConvention RELAY = new Relaying();
 
   private OpenTelemetryNames() {}
 
@@ -36,7 +36,7 @@ final class OpenTelemetryNames {
         outcome);
   }
 
-  private static final class Process implements ProcessConvention {
+  private static final class Processing implements ProcessConvention {
     @Override
     public String getName() {
       return "messaging.process.duration";
@@ -58,7 +58,7 @@ final class OpenTelemetryNames {
     }
   }
 
-  private static final class Relay implements RelayConvention {
+  private static final class Relaying implements RelayConvention {
     @Override
     public String getName() {
       return "messaging.client.operation.duration";

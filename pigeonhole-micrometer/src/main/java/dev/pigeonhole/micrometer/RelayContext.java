@@ -21,7 +21,8 @@ public final class RelayContext extends SenderContext<Map<String, String>> {
     setCarrier(headers);
   }
 
-  private static void put(@Nullable Map<String, String> headers, String name, String value) {
+  /** Nobody asks for a header of nothing, but the interface allows it. */
+  static void put(@Nullable Map<String, String> headers, String name, String value) {
     if (headers != null) {
       headers.put(name, value);
     }

@@ -3,7 +3,7 @@ package dev.pigeonhole.micrometer;
 import dev.pigeonhole.admin.Overview;
 import io.micrometer.core.instrument.Clock;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +25,7 @@ final class Snapshot {
 
   private final String name;
   private final Supplier<Overview> store;
-  private final Consumer<Overview> found;
+  private final BiConsumer<Snapshot, Overview> found;
   private final GaugeOptions options;
   private final Clock clock;
   private final AtomicBoolean asking = new AtomicBoolean();
@@ -37,7 +37,7 @@ final class Snapshot {
   Snapshot(
       String name,
       Supplier<Overview> store,
-      Consumer<Overview> found,
+      BiConsumer<Snapshot, Overview> found,
       GaugeOptions options,
       Clock clock) {
     this.name = name;
@@ -79,7 +79,7 @@ final class Snapshot {
     long at = clock.monotonicTime();
     try {
       Overview overview = store.get();
-      found.accept(overview);
+      found.accept(this, overview);
       last = new Answer(overview, at);
     } catch (RuntimeException e) { // whoever reads meters must not hear of it
       if (before == null || before.overview != null) {

@@ -38,8 +38,7 @@ final class StoredTraceHandler implements TracingObservationHandler<Observation.
     Span span;
     if (context instanceof RelayContext relay) {
       span = propagator.extract(relay.staged().headers(), GETTER).kind(Span.Kind.PRODUCER).start();
-      propagator.inject(
-          span.context(), relay.headers(), (headers, name, value) -> headers.put(name, value));
+      propagator.inject(span.context(), relay.headers(), RelayContext::put);
     } else {
       span = process((ProcessContext) context).kind(Span.Kind.CONSUMER).start();
     }

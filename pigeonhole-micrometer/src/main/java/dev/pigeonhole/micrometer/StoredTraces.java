@@ -46,7 +46,7 @@ public final class StoredTraces implements UnaryOperator<Message> {
       return message;
     }
     Map<String, String> fields = new LinkedHashMap<>();
-    propagator.inject(current, fields, StoredTraces::put);
+    propagator.inject(current, fields, RelayContext::put);
     Headers headers = message.headers();
     for (Map.Entry<String, String> each : fields.entrySet()) {
       headers = headers.with(each.getKey(), each.getValue());
@@ -57,10 +57,6 @@ public final class StoredTraces implements UnaryOperator<Message> {
   private boolean carriesTrace(Headers headers) {
     return headers.get(W3cTrace.PARENT) != null
         || propagator.fields().stream().anyMatch(name -> headers.get(name) != null);
-  }
-
-  private static void put(Map<String, String> fields, String name, String value) {
-    fields.put(name, value);
   }
 
   /**

@@ -24,15 +24,16 @@ import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Dashboard, alerts and the page about meters speak of what a run really leaves, and of all of it. */
+/**
+ * Dashboard, alerts and the page about meters speak of what a run really leaves, and of all of it.
+ */
 class DashboardTest {
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
   private static final Path DASHBOARD = ROOT.resolve("observability/grafana-dashboard.json");
   private static final Path ALERTS = ROOT.resolve("observability/prometheus-alerts.yml");
   private static final Path PAGE = ROOT.resolve("docs/observability.md");
   private static final Pattern NAME = Pattern.compile("\\bpigeonhole_[a-z_]+");
-  private static final Pattern SELECTOR =
-      Pattern.compile("\\b(pigeonhole_[a-z_]+)\\{([^}]*)\\}");
+  private static final Pattern SELECTOR = Pattern.compile("\\b(pigeonhole_[a-z_]+)\\{([^}]*)\\}");
   private static final Pattern LABEL = Pattern.compile("([a-z_]+)\\s*(?:=~|!=|!~|=)");
   private static final Pattern ROW =
       Pattern.compile("(?m)^\\| `(pigeonhole\\.[a-z.]+)` \\| ([a-z ]+) \\| ([a-z, ]+) \\|");
@@ -68,7 +69,8 @@ class DashboardTest {
     Map<String, Set<String>> exposed = exposed(run(database));
     for (Path file : Set.of(DASHBOARD, ALERTS)) {
       String text = Files.readString(file).replace("\\\"", "\"");
-      Set<String> names = NAME.matcher(text).results().map(each -> each.group()).collect(Collectors.toSet());
+      Set<String> names =
+          NAME.matcher(text).results().map(each -> each.group()).collect(Collectors.toSet());
       assertThat(names).as("names in " + file).isNotEmpty();
       assertThat(exposed.keySet()).as("what " + file + " asks for").containsAll(names);
       SELECTOR

@@ -137,7 +137,7 @@ class SnapshotTest {
               asked.incrementAndGet();
               return new Overview(List.of(), List.of(), asked.get(), 0, Count.of(0));
             },
-            overview -> {},
+            (asking, overview) -> {},
             GaugeOptions.defaults().on(tasks::add),
             clock);
     assertThat(snapshot.read(each -> each.ownedLanes())).isNaN();

@@ -333,4 +333,25 @@ class TelemetryBehaviourTest {
     assertThat(overview.ownedLanes()).isZero();
     assertThat(overview.unownedLanes()).isEqualTo(64);
   }
+
+  /** Or an alarm on lanes that nobody works on would never end. */
+  @Test
+  void lanesOfHandlersThatAreGoneAreMissedByNobody() {
+    MemoryStore store = MemoryStore.create();
+    TestInbox.on(
+            store,
+            new TestClock(),
+            Channel.named("c").on(String.class).handle("gone", text -> {}).build())
+        .drain();
+    TestInbox inbox =
+        TestInbox.on(
+            store,
+            new TestClock(),
+            Channel.named("c").on(String.class).handle("h", text -> {}).build());
+    started = inbox;
+    inbox.start();
+    inbox.await("all lanes", () -> inbox.inbox().admin().overview(100).ownedLanes() == 64);
+
+    assertThat(inbox.inbox().admin().overview(100).unownedLanes()).isZero();
+  }
 }

@@ -119,13 +119,19 @@ public final class DefaultAdmin implements InboxAdmin {
 
   @Override
   public Overview overview(int most) {
-    Set<Long> living =
+    Map<Long, NodeRow> living =
         queries().nodes().stream()
             .filter(NodeRow::alive)
-            .map(NodeRow::incarnation)
+            .collect(Collectors.toMap(NodeRow::incarnation, node -> node));
+    Set<Integer> known =
+        living.values().stream()
+            .flatMap(node -> node.handlers().stream())
             .collect(Collectors.toSet());
-    List<CellRow> cells = queries().cells();
-    int owned = (int) cells.stream().filter(each -> living.contains(each.owner())).count();
+    List<CellRow> cells =
+        queries().cells().stream()
+            .filter(each -> living.isEmpty() || known.contains(each.cell().handler()))
+            .toList();
+    int owned = (int) cells.stream().filter(each -> living.containsKey(each.owner())).count();
     return new Overview(
         counts(most),
         lag(),

@@ -26,7 +26,8 @@ class RunnerTest {
   private final List<Settled> settled = new ArrayList<>();
   private final Events events = new Events("shop", List.of(told::add));
   private final Settler settler =
-      new Settler(stub(Deliveries.class, Set.of()), events, 100, settled::addAll);
+      new Settler(
+          stub(Deliveries.class, Set.of()), new Events("shop", List.of()), 100, settled::addAll);
   private final Runner runner =
       new Runner(
           Payloads.using(null),
