@@ -17,6 +17,9 @@ import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.kafka.KafkaSource;
 import dev.pigeonhole.kafka.KafkaTransport;
 import dev.pigeonhole.lease.LeaseGuard;
+import dev.pigeonhole.micrometer.GaugeOptions;
+import dev.pigeonhole.micrometer.ProcessObservations;
+import dev.pigeonhole.micrometer.RelayObservations;
 import dev.pigeonhole.outbox.OutboxBuilder;
 import dev.pigeonhole.outbox.Route;
 import dev.pigeonhole.rabbitmq.RabbitQueue;
@@ -158,6 +161,9 @@ class DocumentationTest {
             PlainMapper.class,
             CloudEventMapper.class,
             OutboxBuilder.class,
+            GaugeOptions.class,
+            ProcessObservations.class,
+            RelayObservations.class,
             Route.class)) {
       for (Method method : type.getDeclaredMethods()) {
         if (isOption(type, method) && !text.contains("`" + method.getName() + "(")) {
