@@ -81,6 +81,25 @@ public final class ChannelBuilder {
     return this;
   }
 
+  /** What the channel is called. */
+  public String name() {
+    return name;
+  }
+
+  /**
+   * The block of a message type that was started before, or a new one: for whoever adds handlers to
+   * a channel that somebody else has begun.
+   */
+  @SuppressWarnings("unchecked") // a block is of its own type
+  public <T> TypeBuilder<T> alsoOn(Class<T> type) {
+    for (TypeBuilder<?> each : types) {
+      if (each.type() == type) {
+        return (TypeBuilder<T>) each;
+      }
+    }
+    return on(type);
+  }
+
   /** Starts the block of a message type. */
   public <T> TypeBuilder<T> on(Class<T> type) {
     TypeBuilder<T> builder = new TypeBuilder<>(this, type);
@@ -88,7 +107,8 @@ public final class ChannelBuilder {
     return builder;
   }
 
-  Channel build() {
+  /** Ends a channel whose blocks were started elsewhere. */
+  public Channel build() {
     List<TypeSpec> specs = types.stream().map(type -> type.spec(inline)).toList();
     return new Channel(
         new ChannelSpec(

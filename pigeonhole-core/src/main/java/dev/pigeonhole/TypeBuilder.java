@@ -205,6 +205,10 @@ public final class TypeBuilder<T> {
     return channel.build();
   }
 
+  Class<T> type() {
+    return type;
+  }
+
   TypeSpec spec(boolean inline) {
     return new TypeSpec(
         type,

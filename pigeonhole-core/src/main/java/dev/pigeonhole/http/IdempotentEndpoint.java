@@ -6,6 +6,7 @@ import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.GuardTransaction;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.HandlerKey;
+import dev.pigeonhole.InboxException;
 import dev.pigeonhole.MissingKeyException;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.internal.guard.NeverKept;
@@ -94,6 +95,21 @@ public final class IdempotentEndpoint {
   public static IdempotentEndpoint named(HandlerKey name, Guard guard) {
     return new IdempotentEndpoint(
         name, guard, "Idempotency-Key", null, names(ALWAYS_KEPT), false, null);
+  }
+
+  /**
+   * The key that a client has sent, quoted or bare; for whoever answers requests in another way.
+   *
+   * @param lines the values of the header
+   * @return null where there is no such header
+   * @throws InboxException with the code of what is wrong with it
+   */
+  public static @Nullable String keyIn(List<String> lines) {
+    try {
+      return KeyHeader.read(lines);
+    } catch (KeyRefusedException e) {
+      throw new InboxException(e.code, "The header %s.".formatted(e.getMessage()));
+    }
   }
 
   /** The header that carries the key. Default {@code Idempotency-Key}. */

@@ -38,6 +38,11 @@ public interface Transactions {
     /** Runs the handler for one delivery; what it throws rolls the whole unit back. */
     void run(Delivery delivery, Connection connection) throws Exception;
 
+    /** The key of the handler, for whoever manages transactions and cares. */
+    default String handler() {
+      return "";
+    }
+
     /**
      * Whether the unit should commit what has run and leave the rest. Asked after each delivery, so
      * that one is always run.

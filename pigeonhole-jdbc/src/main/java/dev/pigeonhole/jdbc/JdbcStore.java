@@ -38,6 +38,7 @@ public final class JdbcStore implements InboxStore {
   private final String prefix;
   private final @Nullable InstantSource clock;
   private final boolean notifying;
+  private final @Nullable TransactionSource source;
   private final ReentrantLock connecting = new ReentrantLock();
 
   /** Written under the lock, read without it. */
@@ -49,7 +50,8 @@ public final class JdbcStore implements InboxStore {
       @Nullable String schema,
       String prefix,
       @Nullable InstantSource clock,
-      boolean notifying) {
+      boolean notifying,
+      @Nullable TransactionSource source) {
     Tables.check(schema, prefix);
     this.dataSource = Objects.requireNonNull(dataSource, "dataSource");
     this.beats = beats;
@@ -57,21 +59,22 @@ public final class JdbcStore implements InboxStore {
     this.prefix = prefix;
     this.clock = clock;
     this.notifying = notifying;
+    this.source = source;
   }
 
   /** Tables with the prefix {@code pigeonhole_} in the schema that the connections stand in. */
   public static JdbcStore of(DataSource dataSource) {
-    return new JdbcStore(dataSource, null, null, Schema.DEFAULT_PREFIX, null, false);
+    return new JdbcStore(dataSource, null, null, Schema.DEFAULT_PREFIX, null, false, null);
   }
 
   /** Looks for the tables in this schema; on MariaDB that is a database. */
   public JdbcStore schema(String schema) {
-    return new JdbcStore(dataSource, beats, schema, prefix, clock, notifying);
+    return new JdbcStore(dataSource, beats, schema, prefix, clock, notifying, source);
   }
 
   /** Looks for tables with this prefix, at most 41 characters. */
   public JdbcStore prefix(String prefix) {
-    return new JdbcStore(dataSource, beats, schema, prefix, clock, notifying);
+    return new JdbcStore(dataSource, beats, schema, prefix, clock, notifying, source);
   }
 
   /**
@@ -87,7 +90,7 @@ public final class JdbcStore implements InboxStore {
    * cannot make a healthy node look dead. By default it is the same pool.
    */
   public JdbcStore beatsOn(DataSource beats) {
-    return new JdbcStore(dataSource, beats, schema, prefix, clock, notifying);
+    return new JdbcStore(dataSource, beats, schema, prefix, clock, notifying, source);
   }
 
   /**
@@ -99,12 +102,26 @@ public final class JdbcStore implements InboxStore {
    * <p>Takes one more connection of the pool, which a pooler in transaction mode cannot give.
    */
   public JdbcStore notifying() {
-    return new JdbcStore(dataSource, beats, schema, prefix, clock, true);
+    return new JdbcStore(dataSource, beats, schema, prefix, clock, true, source);
   }
 
   /** Binds this clock instead of the database's own; for tests that move time. */
   public JdbcStore clock(InstantSource clock) {
-    return new JdbcStore(dataSource, beats, schema, prefix, clock, notifying);
+    return new JdbcStore(dataSource, beats, schema, prefix, clock, notifying, source);
+  }
+
+  /**
+   * Lets somebody else manage the transactions of handlers, so that what they write through a
+   * framework commits with their receipts. All else goes on in transactions of the store's own.
+   */
+  public JdbcStore transactionsFrom(TransactionSource source) {
+    Objects.requireNonNull(source, "source");
+    return new JdbcStore(dataSource, beats, schema, prefix, clock, notifying, source);
+  }
+
+  /** Where its connections come from. */
+  public DataSource dataSource() {
+    return dataSource;
   }
 
   @Override
@@ -178,7 +195,13 @@ public final class JdbcStore implements InboxStore {
       if (parts == null) {
         parts =
             Parts.connect(
-                dataSource, beats == null ? dataSource : beats, schema, prefix, clock, notifying);
+                dataSource,
+                beats == null ? dataSource : beats,
+                schema,
+                prefix,
+                clock,
+                notifying,
+                source);
       }
       return Objects.requireNonNull(parts);
     } finally {

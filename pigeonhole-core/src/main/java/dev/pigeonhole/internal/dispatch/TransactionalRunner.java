@@ -86,6 +86,11 @@ final class TransactionalRunner {
       invoke(this, delivery, connection);
     }
 
+    @Override
+    public String handler() {
+      return line.handler.key();
+    }
+
     /** Once it has had enough, it stays so. */
     @Override
     public boolean enough() {

@@ -114,6 +114,18 @@ final class Errors {
     return found;
   }
 
+  /** The error of the database that an exception of a framework is about. */
+  static @Nullable SQLException within(@Nullable Throwable thrown) {
+    int depth = 0;
+    for (Throwable each = thrown; each != null && depth < 50; each = each.getCause()) {
+      if (each instanceof SQLException e) {
+        return e;
+      }
+      depth++;
+    }
+    return null;
+  }
+
   /**
    * Whether the server has looked at what was written and said no: a value, a constraint, a
    * trigger. It would say so again.

@@ -1,5 +1,6 @@
 package dev.pigeonhole.jdbc.internal;
 
+import dev.pigeonhole.jdbc.TransactionSource;
 import dev.pigeonhole.jdbc.internal.Session.LockWait;
 import dev.pigeonhole.store.StoreException;
 import java.sql.Connection;
@@ -30,6 +31,20 @@ final class Jdbc {
     void run(Session session) throws SQLException;
   }
 
+  /** A transaction that somebody else manages was rolled back for what the handler did. */
+  static final class RolledBackException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    RolledBackException(Exception cause) {
+      super(cause);
+    }
+
+    /** What the handler has done. */
+    Throwable why() {
+      return getCause() == null ? this : getCause();
+    }
+  }
+
   /** Nothing of ours waits longer for an answer of the network. */
   static final Duration NETWORK_LIMIT = Duration.ofSeconds(60);
 
@@ -41,11 +56,22 @@ final class Jdbc {
   final Tables tables;
   final @Nullable InstantSource clock;
   private final DataSource dataSource;
+  private final @Nullable TransactionSource source;
 
   /** The pool's own isolation, read once: pools hand out all connections alike. */
   private volatile int isolation = NOT_READ_YET;
 
   Jdbc(DataSource dataSource, Dialect dialect, Tables tables, @Nullable InstantSource clock) {
+    this(dataSource, dialect, tables, clock, null);
+  }
+
+  Jdbc(
+      DataSource dataSource,
+      Dialect dialect,
+      Tables tables,
+      @Nullable InstantSource clock,
+      @Nullable TransactionSource source) {
+    this.source = source;
     this.dataSource = dataSource;
     this.dialect = dialect;
     this.tables = tables;
@@ -99,6 +125,18 @@ final class Jdbc {
   /** A connection in a transaction, for work that ends it by itself. */
   Borrowed begin() {
     return borrow(false, true);
+  }
+
+  /** A transaction for work of a handler: whoever manages those has begun it. */
+  Borrowed begin(String handler) {
+    if (source == null) {
+      return begin();
+    }
+    try {
+      return new Borrowed(source.begin(handler));
+    } catch (SQLException e) {
+      throw Errors.unreachable(e);
+    }
   }
 
   /** A connection on which every statement commits itself, to be kept. */
@@ -163,6 +201,7 @@ final class Jdbc {
   /** A connection on loan, and what must be put back before it is returned. */
   final class Borrowed implements AutoCloseable {
     final Connection connection;
+    private final TransactionSource.@Nullable Managed managed;
     private @Nullable Boolean formerAutoCommit;
     private @Nullable Integer formerIsolation;
     private @Nullable Integer formerTimeout;
@@ -170,6 +209,35 @@ final class Jdbc {
 
     Borrowed(Connection connection) {
       this.connection = connection;
+      this.managed = null;
+    }
+
+    /** Somebody else has prepared the connection, and gets it back. */
+    Borrowed(TransactionSource.Managed managed) {
+      this.connection = managed.connection();
+      this.managed = managed;
+      this.open = true;
+    }
+
+    /** Whether handlers reach this connection beside the one that we guard. */
+    boolean managed() {
+      return managed != null;
+    }
+
+    /**
+     * The error that the database gave under a handler. One who writes beside the connection that
+     * we watch is known by what it throws.
+     */
+    @Nullable SQLException errorOf(UnitConnection unit, @Nullable Throwable thrown) {
+      SQLException seen = unit.error();
+      return seen != null || managed == null ? seen : Errors.within(thrown);
+    }
+
+    /** Sends what the handler's framework has held back. */
+    void flush() throws Exception {
+      if (managed != null) {
+        managed.flush();
+      }
     }
 
     /**
@@ -217,6 +285,9 @@ final class Jdbc {
 
     /** Bounds every wait for an answer; drivers that cannot do it are left as they are. */
     void limitNetwork() {
+      if (managed != null) {
+        return; // nobody could take it back before the pool has the connection again
+      }
       try {
         int former = connection.getNetworkTimeout();
         int ours = (int) NETWORK_LIMIT.toMillis();
@@ -239,8 +310,23 @@ final class Jdbc {
     }
 
     void commit(Session session) {
-      commitAndGoOn(session);
+      if (managed == null) {
+        commitAndGoOn(session);
+      } else {
+        commit(managed);
+      }
       open = false;
+    }
+
+    private void commit(TransactionSource.Managed other) {
+      open = false; // it ends with this, in whatever way
+      try {
+        other.commit();
+      } catch (SQLException e) {
+        throw Errors.ofCommit(dialect, tables, e);
+      } catch (Exception e) {
+        throw new RolledBackException(e);
+      }
     }
 
     /**
@@ -278,6 +364,12 @@ final class Jdbc {
     /** Rolls back whatever is open and returns the connection; its errors tell nothing new. */
     @Override
     public void close() {
+      if (managed != null) {
+        if (open) {
+          managed.rollback();
+        }
+        return;
+      }
       try {
         if (open) {
           dialect.rollback(connection);

@@ -124,7 +124,7 @@ final class JdbcGuards implements Guards {
   }
 
   private Verdict once(Request request, Comer comer, Work work) throws WorkFailedException, Undone {
-    try (Jdbc.Borrowed borrowed = jdbc.begin()) {
+    try (Jdbc.Borrowed borrowed = jdbc.begin(request.handler().key())) {
       // The transaction is shared with the work, so its settings must stay as they are.
       Session session = borrowed.sharedSession(LockWait.NORMAL);
       Entered entered = enter(session, request, comer);
@@ -133,8 +133,10 @@ final class JdbcGuards implements Guards {
       }
       CrashPoints.reach("guard.entered");
       // Before the canary, which on some databases ends with every savepoint behind it.
-      Savepoint clean = clean(borrowed.connection, work);
-      Statements.Canary canary = statements.canary(session);
+      // Whoever manages the transaction would flush, behind it, what the failed work has left.
+      Savepoint clean = borrowed.managed() ? null : clean(borrowed.connection, work);
+      Statements.Canary canary =
+          borrowed.managed() ? statements.strictCanary(session) : statements.canary(session);
       Done done;
       try {
         done = unlimited(borrowed, entered.handler(), work, clean);
@@ -171,6 +173,8 @@ final class JdbcGuards implements Guards {
       } else {
         borrowed.commit(session);
       }
+    } catch (Jdbc.RolledBackException e) {
+      throw new WorkFailedException(e.why());
     } catch (StoreException e) {
       if (e.getCause() instanceof SQLException cause && Errors.refusesContent(cause)) {
         if (atOnce && sql.refusesReceipt(jdbc.tables, cause)) {
@@ -197,7 +201,7 @@ final class JdbcGuards implements Guards {
       throws SQLException, WorkFailedException, Undone {
     borrowed.liftNetworkLimit();
     try {
-      return work(borrowed.connection, handler, work, clean);
+      return work(borrowed, borrowed.connection, handler, work, clean);
     } finally {
       borrowed.limitNetwork();
     }
@@ -255,7 +259,7 @@ final class JdbcGuards implements Guards {
       Statements.Canary canary = statements.canary(session);
       Done done;
       try {
-        done = work(connection, entered.handler(), work, clean);
+        done = work(null, connection, entered.handler(), work, clean);
       } catch (WorkFailedException e) {
         open = false;
         undo(connection, before, e.getCause());
@@ -321,14 +325,26 @@ final class JdbcGuards implements Guards {
     return work.mayKeepFailure() ? connection.setSavepoint() : null;
   }
 
-  /** Runs the work. A swallowed error is not a success, and no failure after one can be kept. */
-  private Done work(Connection connection, HandlerId handler, Work work, @Nullable Savepoint clean)
+  /**
+   * Runs the work. A swallowed error is not a success, and no failure after one can be kept.
+   *
+   * @param borrowed null in the transaction of a caller
+   */
+  private Done work(
+      Jdbc.@Nullable Borrowed borrowed,
+      Connection connection,
+      HandlerId handler,
+      Work work,
+      @Nullable Savepoint clean)
       throws WorkFailedException, Undone {
     UnitConnection unit = new UnitConnection(connection, jdbc.dialect);
     Answer answer = null;
     Throwable thrown = null;
     try {
       answer = work.run(unit.connection(), handler);
+      if (borrowed != null) {
+        borrowed.flush();
+      }
     } catch (VirtualMachineError e) {
       throw e;
     } catch (KeepFailureException e) {
@@ -339,7 +355,7 @@ final class JdbcGuards implements Guards {
     } finally {
       unit.end();
     }
-    SQLException error = unit.error();
+    SQLException error = borrowed == null ? unit.error() : borrowed.errorOf(unit, thrown);
     if (error != null && !unit.aborted()) {
       Fault fault = jdbc.dialect.fault(error);
       if (fault == Fault.DEADLOCK || fault == Fault.LOST) {
@@ -377,7 +393,7 @@ final class JdbcGuards implements Guards {
       jdbc.dialect.rollback(borrowed.connection);
       sql.update(session, TAKE_BACK, params -> bind(params, entered, token));
       borrowed.commit(session);
-    } catch (SQLException | StoreException e) {
+    } catch (SQLException | StoreException | Jdbc.RolledBackException e) {
       LOG.warn("A receipt that was committed before its run had ended could not be taken back", e);
     }
   }

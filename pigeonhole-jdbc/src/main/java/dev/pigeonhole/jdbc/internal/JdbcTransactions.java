@@ -39,14 +39,15 @@ final class JdbcTransactions implements Transactions {
     if (deliveries.isEmpty()) {
       return Set.of();
     }
-    try (Jdbc.Borrowed borrowed = jdbc.begin()) {
+    try (Jdbc.Borrowed borrowed = jdbc.begin(work.handler())) {
       // The transaction is shared with the handler, so its settings must stay as they are.
       Session session = borrowed.sharedSession(LockWait.NORMAL);
       Set<Delivery> locked = statements.lock(session, deliveries, true);
       if (locked.isEmpty()) {
         return Set.of();
       }
-      Statements.Canary canary = statements.canary(session);
+      Statements.Canary canary =
+          borrowed.managed() ? statements.strictCanary(session) : statements.canary(session);
       CrashPoints.reach("tx.locked");
       List<Delivery> ours =
           work(borrowed, deliveries.stream().filter(locked::contains).toList(), work);
@@ -72,6 +73,8 @@ final class JdbcTransactions implements Transactions {
       throws WorkFailedException {
     try {
       borrowed.commit(session);
+    } catch (Jdbc.RolledBackException e) {
+      throw new WorkFailedException(last, e.why());
     } catch (StoreException e) {
       if (e.getCause() instanceof SQLException cause && Errors.refusesContent(cause)) {
         throw new WorkFailedException(last, cause);
@@ -93,12 +96,13 @@ final class JdbcTransactions implements Transactions {
         Throwable thrown = null;
         try {
           work.run(each, unit.connection());
+          borrowed.flush();
         } catch (VirtualMachineError e) {
           throw e;
         } catch (Throwable e) {
           thrown = e;
         }
-        judge(each, unit, thrown);
+        judge(each, borrowed.errorOf(unit, thrown), unit, thrown);
         run.add(each);
         if (work.enough()) {
           break;
@@ -114,9 +118,12 @@ final class JdbcTransactions implements Transactions {
   }
 
   /** A failing database is not the handler's fault, and a swallowed error is not a success. */
-  private void judge(Delivery delivery, UnitConnection unit, @Nullable Throwable thrown)
+  private void judge(
+      Delivery delivery,
+      @Nullable SQLException error,
+      UnitConnection unit,
+      @Nullable Throwable thrown)
       throws WorkFailedException {
-    SQLException error = unit.error();
     Fault fault = error == null ? Fault.OTHER : jdbc.dialect.fault(error);
     if (error != null && (fault.sparesHandler() || (unit.aborted() && fault.passes()))) {
       StoreException failed = Errors.of(jdbc.dialect, jdbc.tables, error, LOST_IS_UNKNOWN);

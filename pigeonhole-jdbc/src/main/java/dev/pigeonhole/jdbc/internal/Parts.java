@@ -1,5 +1,6 @@
 package dev.pigeonhole.jdbc.internal;
 
+import dev.pigeonhole.jdbc.TransactionSource;
 import dev.pigeonhole.store.Acceptor;
 import dev.pigeonhole.store.AdminQueries;
 import dev.pigeonhole.store.Deliveries;
@@ -46,6 +47,7 @@ public record Parts(
    * @param schema null for the one the connection stands in
    * @param clock null for the database's own
    * @param notifying whether nodes wake each other
+   * @param source of the transactions of handlers; null for our own
    */
   public static Parts connect(
       DataSource dataSource,
@@ -53,7 +55,8 @@ public record Parts(
       @Nullable String schema,
       String prefix,
       @Nullable InstantSource clock,
-      boolean notifying) {
+      boolean notifying,
+      @Nullable TransactionSource source) {
     Dialect dialect;
     Tables tables;
     boolean embedded;
@@ -79,7 +82,7 @@ public record Parts(
       throw Errors.unreachable(e);
     }
     return wire(
-        new Jdbc(dataSource, dialect, tables, clock),
+        new Jdbc(dataSource, dialect, tables, clock, source),
         dataSource,
         beats,
         embedded,

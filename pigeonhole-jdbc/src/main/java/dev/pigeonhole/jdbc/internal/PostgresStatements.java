@@ -547,6 +547,22 @@ final class PostgresStatements implements Statements {
     return () -> true;
   }
 
+  /** Locking the row has given the transaction its number. */
+  @Override
+  public Canary strictCanary(Session session) throws SQLException {
+    String first = transaction(session);
+    return () -> first.equals(transaction(session));
+  }
+
+  private static String transaction(Session session) throws SQLException {
+    return session
+        .query(
+            "SELECT pg_current_xact_id()::text",
+            params -> {},
+            row -> String.valueOf(row.getString(1)))
+        .get(0);
+  }
+
   /** Runs a statement that has nothing to look up. */
   static <T> List<T> limited(
       Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)

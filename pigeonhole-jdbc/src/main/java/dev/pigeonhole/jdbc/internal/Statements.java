@@ -187,6 +187,14 @@ interface Statements {
   /** Proves at the end of a unit that the transaction is still the one it began with. */
   Canary canary(Session session) throws SQLException;
 
+  /**
+   * The same where the handler has other ways to the connection than the one that we guard, so that
+   * no refused statement tells of a commit.
+   */
+  default Canary strictCanary(Session session) throws SQLException {
+    return canary(session);
+  }
+
   /** See {@link #canary}. */
   @FunctionalInterface
   interface Canary {

@@ -255,7 +255,7 @@ class AdminCostTest {
     database = empty;
     Schema.migrate(database.dataSource());
     DataSource pool = database.pool(6);
-    parts = Parts.connect(pool, database.dataSource(), null, "pigeonhole_", null, false);
+    parts = Parts.connect(pool, database.dataSource(), null, "pigeonhole_", null, false, null);
     try (Connection connection = pool.getConnection()) {
       Dialect dialect = Dialect.of(connection.getMetaData().getDatabaseProductName());
       String schema = dialect.currentSchema(connection);
