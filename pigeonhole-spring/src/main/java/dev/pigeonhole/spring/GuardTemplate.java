@@ -1,0 +1,114 @@
+package dev.pigeonhole.spring;
+
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Guard;
+import dev.pigeonhole.GuardBody;
+import dev.pigeonhole.GuardBuilder;
+import dev.pigeonhole.GuardKey;
+import dev.pigeonhole.GuardTransaction;
+import dev.pigeonhole.Guarded;
+import dev.pigeonhole.jdbc.JdbcStore;
+import java.sql.Connection;
+import java.util.function.UnaryOperator;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.springframework.jdbc.datasource.DataSourceUtils;
+import org.springframework.transaction.PlatformTransactionManager;
+
+/**
+ * A guard whose bodies run in transactions of Spring: in that of the caller if there is one, and
+ * otherwise in one that it begins. What they write through JPA, JdbcTemplate or whatever else knows
+ * Spring commits with the receipt. Methods with {@link IdempotentMethod} use it. A caller whose
+ * body has failed cannot commit any more, as with everything that takes part in a transaction of
+ * Spring.
+ *
+ * <p>A failure is never kept here, whatever {@link GuardBuilder#keepFailures} says: what JPA has
+ * not written yet could not be undone alone. Safe for many threads.
+ */
+public final class GuardTemplate implements AutoCloseable {
+  private final Guard guard;
+  private final DataSource dataSource;
+  private final SpringTransactions transactions;
+  private final JoinedTransaction joined;
+
+  private GuardTemplate(Guard guard, DataSource dataSource, SpringTransactions transactions) {
+    this.guard = guard;
+    this.dataSource = dataSource;
+    this.transactions = transactions;
+    this.joined = new JoinedTransaction(dataSource);
+  }
+
+  /**
+   * A guard on a store.
+   *
+   * @param manager begins transactions where the caller has none; it has to own the store's
+   *     DataSource
+   * @param options such as {@code guard -> guard.named("shop").keepAnswers(ofDays(1))}
+   * @throws ConfigurationException if the manager or an option is wrong
+   * @throws dev.pigeonhole.store.StoreException if the database cannot be reached
+   */
+  public static GuardTemplate on(
+      JdbcStore store, PlatformTransactionManager manager, UnaryOperator<GuardBuilder> options) {
+    SpringTransactions transactions = new SpringTransactions(store.dataSource(), manager);
+    String wrong = transactions.whyNot(manager);
+    if (wrong != null) {
+      throw new ConfigurationException(
+          ErrorCode.TX_MANAGER_FOREIGN, "The transaction manager of a guard: " + wrong);
+    }
+    Guard guard = options.apply(Guard.on(store.transactionsFrom(transactions))).build();
+    return new GuardTemplate(guard, store.dataSource(), transactions);
+  }
+
+  /**
+   * As {@link Guard#run(GuardKey, GuardBody)}, or {@link Guard#run(Connection, GuardKey,
+   * GuardBody)}.
+   */
+  public <R, X extends Exception> Guarded<R> run(GuardKey key, GuardBody<R, X> body) throws X {
+    return run(key, null, body);
+  }
+
+  /** The same, and keeps what the body returns for repeats. */
+  public <R, X extends Exception> Guarded<R> answer(
+      GuardKey key, Class<R> type, GuardBody<R, X> body) throws X {
+    return run(key, type, body);
+  }
+
+  private <R, X extends Exception> Guarded<R> run(
+      GuardKey key, @Nullable Class<R> type, GuardBody<R, X> body) throws X {
+    if (!joined.active("the guard of '" + key.handler().key() + "'")) {
+      return type == null ? guard.run(key, body) : guard.answer(key, type, body);
+    }
+    Connection connection = DataSourceUtils.getConnection(dataSource);
+    try {
+      GuardBody<R, X> whole = tx -> orNobody(body, tx);
+      return type == null
+          ? guard.run(connection, key, whole)
+          : guard.answer(connection, key, type, whole);
+    } finally {
+      DataSourceUtils.releaseConnection(connection, dataSource);
+    }
+  }
+
+  /** What JPA holds back for a body that has failed would be written behind its savepoint. */
+  private <R, X extends Exception> @Nullable R orNobody(GuardBody<R, X> body, GuardTransaction tx)
+      throws X {
+    try {
+      return body.run(tx);
+    } catch (Throwable e) {
+      joined.refuseCommit();
+      throw e;
+    }
+  }
+
+  /** The transactions that it begins. */
+  SpringTransactions transactions() {
+    return transactions;
+  }
+
+  /** Ends what runs in the background: forgetting old receipts. */
+  @Override
+  public void close() {
+    guard.close();
+  }
+}

@@ -1,0 +1,179 @@
+package dev.pigeonhole.spring;
+
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ConfigurationException.Problem;
+import dev.pigeonhole.ErrorCode;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.aop.support.DefaultPointcutAdvisor;
+import org.springframework.aop.support.annotation.AnnotationMatchingPointcut;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.NoSuchBeanDefinitionException;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.core.Ordered;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.annotation.Transactional;
+
+/**
+ * Puts a guard before methods with {@link IdempotentMethod}, outside of everything else that Spring
+ * puts there.
+ *
+ * <pre>{@code
+ * @Bean
+ * static IdempotentMethods idempotentMethods() {
+ *   return new IdempotentMethods();
+ * }
+ * }</pre>
+ *
+ * <p>The bean method is {@code static}, as for every {@code BeanPostProcessor}: it is needed before
+ * other beans are.
+ */
+public final class IdempotentMethods extends AbstractBeanFactoryAwareAdvisingPostProcessor
+    implements SmartInitializingSingleton {
+  private static final long serialVersionUID = 1L;
+
+  private transient @Nullable ConfigurableListableBeanFactory beans;
+
+  /** By the method of the class that its author has written; complete before anybody calls. */
+  private final transient Map<Method, GuardedMethod> methods = new ConcurrentHashMap<>();
+
+  private final transient Map<String, GuardTemplate> guards = new ConcurrentHashMap<>();
+
+  /** Knows nothing yet; the context tells it of its beans. */
+  public IdempotentMethods() {
+    setBeforeExistingAdvisors(true);
+    setProxyTargetClass(false);
+    // Before those that look for listeners of brokers, which are last: they would take what has no
+    // guard before it.
+    setOrder(Ordered.LOWEST_PRECEDENCE - 1);
+    this.advisor =
+        new DefaultPointcutAdvisor(
+            new AnnotationMatchingPointcut(null, IdempotentMethod.class, true),
+            (MethodInterceptor) this::guarded);
+  }
+
+  @Override
+  public void setBeanFactory(BeanFactory beanFactory) {
+    super.setBeanFactory(beanFactory);
+    this.beans = (ConfigurableListableBeanFactory) beanFactory;
+  }
+
+  private @Nullable Object guarded(MethodInvocation invocation) throws Throwable {
+    Object target = invocation.getThis();
+    Method method =
+        target == null
+            ? invocation.getMethod()
+            : AopUtils.getMostSpecificMethod(invocation.getMethod(), target.getClass());
+    GuardedMethod guarded = methods.get(method);
+    if (guarded == null) {
+      throw new IllegalStateException(
+          "%s was called before the application had started.".formatted(method));
+    }
+    return guarded.run(guard(guarded.declared.guard()), invocation);
+  }
+
+  private GuardTemplate guard(String name) {
+    return guards.computeIfAbsent(
+        name,
+        each ->
+            each.isBlank()
+                ? beans().getBean(GuardTemplate.class)
+                : beans().getBean(each, GuardTemplate.class));
+  }
+
+  private ConfigurableListableBeanFactory beans() {
+    if (beans == null) {
+      throw new IllegalStateException("IdempotentMethods has to be a bean.");
+    }
+    return beans;
+  }
+
+  /** Once every bean is there: checks them all, and refuses to start with every problem. */
+  @Override
+  public void afterSingletonsInstantiated() {
+    List<Problem> problems = new ArrayList<>();
+    Map<String, GuardedMethod> handlers = new TreeMap<>();
+    BeanMethod.annotated(beans(), IdempotentMethod.class)
+        .forEach(
+            (place, declared) -> {
+              GuardedMethod method = new GuardedMethod(place, declared);
+              problems.addAll(method.problems());
+              GuardedMethod first = handlers.putIfAbsent(declared.handler(), method);
+              if (first != null
+                  && !declared.handler().isBlank()
+                  && !first.place.method().equals(place.method())) {
+                problems.add(twice(first, method));
+              }
+              if (method.problems().isEmpty()) {
+                problems.addAll(problemsOf(method));
+              }
+              methods.put(place.method(), method);
+            });
+    if (!problems.isEmpty()) {
+      throw new ConfigurationException(problems);
+    }
+  }
+
+  private static Problem twice(GuardedMethod first, GuardedMethod second) {
+    return new Problem(
+        ErrorCode.HANDLER_KEY_TWICE,
+        ("The handler '%s' is used by %s and by %s. Receipts stand under it, so each must be"
+                + " unique. Rename one of the two.")
+            .formatted(second.declared.handler(), first.place, second.place));
+  }
+
+  private List<Problem> problemsOf(GuardedMethod method) {
+    List<Problem> problems = new ArrayList<>();
+    if (beans().isSingleton(method.place.bean())) {
+      problems.addAll(method.problemsOf(beans().getBean(method.place.bean())));
+    }
+    GuardTemplate guard;
+    try {
+      guard = guard(method.declared.guard());
+    } catch (NoSuchBeanDefinitionException e) {
+      problems.add(
+          new Problem(
+              ErrorCode.GUARDED_METHOD_INVALID,
+              ("Idempotent method %s: there is no single bean of GuardTemplate for it. Declare"
+                      + " one, or name one with guard = \"…\".")
+                  .formatted(method.place)));
+      return problems;
+    }
+    Transactional transactional = method.transactional();
+    if (transactional != null) {
+      String wrong = managerProblem(guard.transactions(), method, transactional);
+      if (wrong != null) {
+        problems.add(
+            new Problem(
+                ErrorCode.TX_MANAGER_FOREIGN,
+                "Idempotent method %s: %s".formatted(method.place, wrong)));
+      }
+    }
+    return problems;
+  }
+
+  private @Nullable String managerProblem(
+      SpringTransactions transactions, GuardedMethod method, Transactional transactional) {
+    Transactions.Chosen chosen = Transactions.manager(beans(), transactional);
+    PlatformTransactionManager manager = chosen.manager();
+    if (manager == null) {
+      return chosen.problem() + ".";
+    }
+    String wrong = manager == transactions.manager() ? null : transactions.whyNot(manager);
+    if (wrong != null) {
+      return "the transaction manager of its @Transactional: " + wrong;
+    }
+    transactions.use(method.declared.handler(), manager);
+    return null;
+  }
+}

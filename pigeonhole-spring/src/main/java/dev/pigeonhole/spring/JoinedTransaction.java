@@ -1,0 +1,104 @@
+package dev.pigeonhole.spring;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.store.StoreException;
+import java.sql.Connection;
+import java.util.function.Function;
+import javax.sql.DataSource;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.jdbc.datasource.ConnectionHolder;
+import org.springframework.jdbc.datasource.DataSourceUtils;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+
+/** The transaction of Spring that the calling thread is in, if it is one of this data source. */
+final class JoinedTransaction {
+  private static final Logger LOG = LoggerFactory.getLogger(JoinedTransaction.class);
+
+  private final DataSource dataSource;
+
+  JoinedTransaction(DataSource dataSource) {
+    this.dataSource = dataSource;
+  }
+
+  /**
+   * Whether there is one.
+   *
+   * @throws StoreException if there is one of something else: whoever calls believes that all of it
+   *     commits together
+   */
+  boolean active(String what) {
+    if (!TransactionSynchronizationManager.isActualTransactionActive()) {
+      return false;
+    }
+    if (TransactionSynchronizationManager.getResource(dataSource) instanceof ConnectionHolder) {
+      return true;
+    }
+    throw new StoreException(
+        StoreException.Kind.PERMANENT,
+        ErrorCode.TX_MANAGER_FOREIGN,
+        ("The transaction of the caller%s is not one of the DataSource that %s uses, so they would"
+                + " not commit together. Use a transaction manager of that DataSource, or call it"
+                + " outside of the transaction.")
+            .formatted(name(), what),
+        null);
+  }
+
+  private static String name() {
+    String name = TransactionSynchronizationManager.getCurrentTransactionName();
+    return name == null ? "" : " (" + name + ")";
+  }
+
+  /** Does it on the connection of the transaction, which stays open. */
+  <T> T on(Function<Connection, T> work) {
+    Connection connection = DataSourceUtils.getConnection(dataSource);
+    try {
+      return work.apply(connection);
+    } finally {
+      DataSourceUtils.releaseConnection(connection, dataSource);
+    }
+  }
+
+  /** Runs it once after the commit, however often it is asked for; never after a rollback. */
+  void afterCommit(Object owner, Runnable action) {
+    for (TransactionSynchronization each :
+        TransactionSynchronizationManager.getSynchronizations()) {
+      if (each instanceof AfterCommit known && known.owner == owner) {
+        return;
+      }
+    }
+    TransactionSynchronizationManager.registerSynchronization(new AfterCommit(owner, action));
+  }
+
+  /** Whoever commits all the same is refused, and all of it is rolled back. */
+  void refuseCommit() {
+    TransactionSynchronizationManager.registerSynchronization(
+        new TransactionSynchronization() {
+          @Override
+          public void beforeCommit(boolean readOnly) {
+            throw SpringTransactions.rollbackOnly(null);
+          }
+        });
+  }
+
+  private static final class AfterCommit implements TransactionSynchronization {
+    private final Object owner;
+    private final Runnable action;
+
+    AfterCommit(Object owner, Runnable action) {
+      this.owner = owner;
+      this.action = action;
+    }
+
+    /** After the commit nothing can fail any more, and what is not woken finds it by polling. */
+    @Override
+    public void afterCommit() {
+      try {
+        action.run();
+      } catch (RuntimeException e) {
+        LOG.debug("Nobody could be woken; they find it by themselves", e);
+      }
+    }
+  }
+}

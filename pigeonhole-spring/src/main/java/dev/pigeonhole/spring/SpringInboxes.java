@@ -1,0 +1,320 @@
+package dev.pigeonhole.spring;
+
+import static java.util.stream.Collectors.joining;
+
+import dev.pigeonhole.ChannelBuilder;
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ConfigurationException.Problem;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.HandlerKey;
+import dev.pigeonhole.HandlerOption;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.InboxBuilder;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.TypeBuilder;
+import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.transport.MessageSource;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.BeanFactoryAware;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+
+/**
+ * Finds the methods with {@link InboxHandler} and gives them to inboxes whose transactional
+ * handlers run in transactions of Spring.
+ *
+ * <pre>{@code
+ * @Bean
+ * ChannelBuilder orders() {
+ *   return Channel.named("orders").onConflict(OnConflict.REJECT);
+ * }
+ *
+ * @Bean
+ * SpringInboxes inboxes() {
+ *   return new SpringInboxes();
+ * }
+ *
+ * @Bean
+ * Inbox inbox(SpringInboxes inboxes, DataSource dataSource, PlatformTransactionManager manager) {
+ *   return inboxes.on(JdbcStore.of(dataSource), manager).named("shop").build();
+ * }
+ * }</pre>
+ *
+ * <p>To be used while the application starts, by one thread.
+ */
+public final class SpringInboxes implements BeanFactoryAware, SmartInitializingSingleton {
+  private final Map<String, HandlerOption[]> options = new TreeMap<>();
+  private final Map<String, MessageSource[]> sources = new TreeMap<>();
+  private final Set<String> taken = new LinkedHashSet<>();
+  private @Nullable ConfigurableListableBeanFactory beans;
+  private @Nullable List<HandlerMethod> methods;
+
+  /** Knows nothing yet; the context tells it of its beans. */
+  public SpringInboxes() {}
+
+  @Override
+  public void setBeanFactory(BeanFactory beanFactory) {
+    this.beans = (ConfigurableListableBeanFactory) beanFactory;
+  }
+
+  /** Options of the handler with this key besides those of its annotation; they win over them. */
+  public SpringInboxes options(String key, HandlerOption... more) {
+    options.put(key, more);
+    return this;
+  }
+
+  /** Where the messages of a channel come from besides {@link Inbox#accept}. */
+  public SpringInboxes source(String channel, MessageSource... more) {
+    sources.put(channel, more);
+    return this;
+  }
+
+  /**
+   * Starts to describe an inbox with annotated handlers.
+   *
+   * @param store made with the DataSource itself, not with a proxy that joins transactions
+   * @param manager begins the transactions of handlers that name no other; it has to own the
+   *     store's DataSource
+   * @param channels which ones it takes; without any, all of them
+   * @throws ConfigurationException with every problem of every method
+   * @throws dev.pigeonhole.store.StoreException if the database cannot be reached
+   */
+  public InboxBuilder on(JdbcStore store, PlatformTransactionManager manager, String... channels) {
+    List<Problem> problems = new ArrayList<>(problemsOfAll());
+    DataSource dataSource = store.dataSource();
+    SpringTransactions transactions = new SpringTransactions(dataSource, manager);
+    Map<String, ChannelBuilder> declared = declared();
+    Set<String> wanted =
+        channels.length == 0 ? declared.keySet() : new LinkedHashSet<>(Arrays.asList(channels));
+    for (String each : wanted) {
+      if (!declared.containsKey(each)) {
+        problems.add(unknownChannel("An inbox", each));
+      } else if (!taken.add(each)) {
+        problems.add(
+            new Problem(
+                ErrorCode.CHANNEL_TWICE,
+                "The channel '%s' is given to two inboxes. Name the channels of each."
+                    .formatted(each)));
+      }
+    }
+    List<HandlerMethod> ours =
+        methods().stream().filter(each -> wanted.contains(each.declared.channel())).toList();
+    problems.addAll(ManagerChecks.of(beans(), transactions, dataSource, ours));
+    if (!problems.isEmpty()) {
+      throw new ConfigurationException(problems);
+    }
+    ours.forEach(each -> add(each, declared.get(each.declared.channel()), dataSource));
+    InboxBuilder inbox = Inbox.on(store.transactionsFrom(transactions));
+    for (String each : wanted) {
+      ChannelBuilder channel = declared.get(each);
+      if (channel != null) {
+        inbox.channel(channel.build(), sources.getOrDefault(each, new MessageSource[0]));
+      }
+    }
+    return inbox;
+  }
+
+  /** Once every bean is there: looks at their proxies, and for handlers that nobody has taken. */
+  @Override
+  public void afterSingletonsInstantiated() {
+    List<Problem> problems = new ArrayList<>(taken.isEmpty() ? problemsOfAll() : List.of());
+    for (HandlerMethod each : methods()) {
+      if (!taken.contains(each.declared.channel())) {
+        problems.add(
+            new Problem(
+                ErrorCode.INBOX_REQUIRED,
+                ("Handler method %s: no inbox has taken its channel '%s', so it would never be"
+                        + " called. Build one with inboxes.on(store, manager).")
+                    .formatted(each.place, each.declared.channel())));
+      }
+      if (beans().isSingleton(each.place.bean())) {
+        problems.addAll(each.problemsOf(beans().getBean(each.place.bean())));
+      }
+    }
+    if (!problems.isEmpty()) {
+      throw new ConfigurationException(problems);
+    }
+  }
+
+  private ConfigurableListableBeanFactory beans() {
+    if (beans == null) {
+      throw new IllegalStateException("SpringInboxes has to be a bean.");
+    }
+    return beans;
+  }
+
+  private List<HandlerMethod> methods() {
+    if (methods == null) {
+      methods =
+          BeanMethod.annotated(beans(), InboxHandler.class).entrySet().stream()
+              .map(each -> new HandlerMethod(each.getKey(), each.getValue()))
+              .toList();
+    }
+    return methods;
+  }
+
+  private Map<String, ChannelBuilder> declared() {
+    Map<String, ChannelBuilder> declared = new TreeMap<>();
+    beans()
+        .getBeansOfType(ChannelBuilder.class)
+        .values()
+        .forEach(each -> declared.put(each.name(), each));
+    return declared;
+  }
+
+  private List<Problem> problemsOfAll() {
+    List<Problem> problems = new ArrayList<>();
+    Map<String, HandlerMethod> keys = new TreeMap<>();
+    Set<String> channels = declared().keySet();
+    for (HandlerMethod each : methods()) {
+      problems.addAll(each.problems());
+      if (!channels.contains(each.declared.channel())) {
+        problems.add(unknownChannel("Handler method " + each.place, each.declared.channel()));
+      }
+      HandlerMethod first = keys.putIfAbsent(each.declared.key(), each);
+      if (first != null && !each.declared.key().isBlank()) {
+        problems.add(
+            new Problem(
+                ErrorCode.HANDLER_KEY_TWICE,
+                ("The handler key '%s' is used by %s and by %s. Keys are stored with every"
+                        + " delivery, so each must be unique. Rename one of the two.")
+                    .formatted(each.declared.key(), first.place, each.place)));
+      }
+    }
+    return problems;
+  }
+
+  private Problem unknownChannel(String who, String channel) {
+    Set<String> known = declared().keySet();
+    return new Problem(
+        ErrorCode.CHANNEL_UNKNOWN,
+        ("%s: there is no channel '%s'. Known are: %s. Correct the name, or declare a bean: @Bean"
+                + " ChannelBuilder channel() { return Channel.named(\"%s\"); }")
+            .formatted(
+                who,
+                channel,
+                known.isEmpty() ? "none" : known.stream().collect(joining(", ")),
+                channel));
+  }
+
+  private void add(HandlerMethod method, @Nullable ChannelBuilder channel, DataSource dataSource) {
+    if (channel != null) {
+      add(method, channel.alsoOn(method.payload()), dataSource);
+    }
+  }
+
+  private <T> void add(HandlerMethod method, TypeBuilder<T> type, DataSource dataSource) {
+    HandlerKey key = HandlerKey.of(method.declared.key()).formerly(method.declared.formerly());
+    BeanFactory factory = beans();
+    if (method.inTransaction()) {
+      type.handleInTransaction(
+          key,
+          (payload, tx) -> {
+            refuseForeign(method, dataSource);
+            method.call(factory, tx.delivery(), tx);
+          },
+          optionsOf(method));
+    } else {
+      type.handleMessage(key, received -> method.call(factory, received, null), optionsOf(method));
+    }
+  }
+
+  /** Whoever accepts with a connection of his own runs inline handlers outside of Spring. */
+  private static void refuseForeign(HandlerMethod method, DataSource dataSource) {
+    if (!TransactionSynchronizationManager.isActualTransactionActive()
+        || TransactionSynchronizationManager.getResource(dataSource) == null) {
+      throw new InboxException(
+          ErrorCode.TX_MANAGER_FOREIGN,
+          ("Handler method %s was called outside of a transaction of Spring, so its writes would"
+                  + " not commit with its receipt. Accept with InboxTemplate, or without a"
+                  + " connection.")
+              .formatted(method.place));
+    }
+  }
+
+  private HandlerOption[] optionsOf(HandlerMethod method) {
+    List<HandlerOption> chosen = new ArrayList<>();
+    InboxHandler declared = method.declared;
+    method.within().ifPresent(time -> chosen.add(HandlerOption.within(time)));
+    if (declared.atMost() != 0) {
+      chosen.add(HandlerOption.atMost(declared.atMost()));
+    }
+    if (declared.sharedCommits() != 1) {
+      chosen.add(HandlerOption.sharedCommits(declared.sharedCommits()));
+    }
+    if (declared.inline()) {
+      chosen.add(HandlerOption.inline());
+    }
+    chosen.addAll(List.of(options.getOrDefault(declared.key(), new HandlerOption[0])));
+    return chosen.toArray(HandlerOption[]::new);
+  }
+
+  /** Whether every handler's manager owns the data source of its inbox. */
+  private static final class ManagerChecks {
+    private ManagerChecks() {}
+
+    static List<Problem> of(
+        BeanFactory beans,
+        SpringTransactions transactions,
+        DataSource dataSource,
+        List<HandlerMethod> handlers) {
+      if (dataSource instanceof TransactionAwareDataSourceProxy) {
+        return List.of(
+            new Problem(
+                ErrorCode.TX_MANAGER_FOREIGN,
+                "The store is made with a TransactionAwareDataSourceProxy, so it could commit what is"
+                    + " not its own. Make it with the DataSource behind it."));
+      }
+      List<Problem> problems = new ArrayList<>();
+      String wrong = transactions.whyNot(transactions.manager());
+      if (wrong != null) {
+        problems.add(
+            new Problem(
+                ErrorCode.TX_MANAGER_FOREIGN, "The transaction manager of an inbox: " + wrong));
+      }
+      for (HandlerMethod each : handlers) {
+        Transactional transactional = each.transactional();
+        if (transactional != null) {
+          check(beans, transactions, each, transactional).ifPresent(problems::add);
+        }
+      }
+      return problems;
+    }
+
+    private static Optional<Problem> check(
+        BeanFactory beans,
+        SpringTransactions transactions,
+        HandlerMethod handler,
+        Transactional transactional) {
+      Transactions.Chosen chosen = Transactions.manager(beans, transactional);
+      PlatformTransactionManager manager = chosen.manager();
+      String wrong = chosen.problem() + ".";
+      if (manager != null) {
+        wrong = manager == transactions.manager() ? null : transactions.whyNot(manager);
+        if (wrong == null) {
+          transactions.use(handler.declared.key(), manager);
+          return Optional.empty();
+        }
+        wrong = "the transaction manager of its @Transactional: " + wrong;
+      }
+      return Optional.of(
+          new Problem(
+              ErrorCode.TX_MANAGER_FOREIGN,
+              "Handler method %s: %s".formatted(handler.place, wrong)));
+    }
+  }
+}

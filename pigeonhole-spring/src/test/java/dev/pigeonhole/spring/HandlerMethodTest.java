@@ -1,0 +1,265 @@
+package dev.pigeonhole.spring;
+
+import static dev.pigeonhole.spring.World.order;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ConfigurationException.Problem;
+import dev.pigeonhole.HandlerTransaction;
+import dev.pigeonhole.Headers;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.Received;
+import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.TestDatabases;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.springframework.core.NestedExceptionUtils;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.transaction.annotation.Propagation;
+import org.springframework.transaction.annotation.Transactional;
+
+/** What a handler method may look like, and what it may not. */
+class HandlerMethodTest {
+
+  private static World world(Class<?>... beans) {
+    return new World(TestDatabases.open(DatabaseKind.H2))
+        .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class)
+        .with(beans);
+  }
+
+  private static List<Problem> problems(Class<?>... beans) {
+    try (World world = world(beans)) {
+      Throwable refused = NestedExceptionUtils.getMostSpecificCause(catchThrowable(world::start));
+      assertThat(refused).isInstanceOf(ConfigurationException.class);
+      return ((ConfigurationException) refused).problems();
+    }
+  }
+
+  static class Everything {
+    final List<Object> seen = new ArrayList<>();
+    private final Inbox inbox;
+
+    /** It needs the inbox that is built for it. */
+    Everything(Inbox inbox) {
+      this.inbox = inbox;
+    }
+
+    @InboxHandler(channel = "orders", key = "plain", formerly = "plainly")
+    protected void plain(
+        @InboxHeader("tenant") String tenant,
+        OrderPlaced order,
+        Headers headers,
+        Received<OrderPlaced> received,
+        @InboxHeader("count") int count,
+        @InboxHeader("missing") Optional<String> missing,
+        @InboxHeader(value = "missing", required = false) String absent) {
+      seen.add(
+          List.of(
+              tenant,
+              order.order(),
+              headers.asMap().size(),
+              received.handler(),
+              count,
+              missing.isPresent(),
+              absent == null,
+              inbox.name()));
+    }
+
+    @InboxHandler(channel = "orders", key = "by-context")
+    void byContext(HandlerTransaction<OrderPlaced> tx) throws Exception {
+      seen.add(tx.delivery().payload().customer());
+      assertThat(tx.connection().getAutoCommit()).isFalse();
+    }
+  }
+
+  @Test
+  void parametersAreGivenByWhatTheyAre() {
+    try (World world = world(Everything.class).start()) {
+      world.inbox().accept("orders", order(1).header("tenant", "acme").header("count", 7L));
+      world.inbox().drain();
+
+      assertThat(world.bean(Everything.class).seen)
+          .containsExactlyInAnyOrder(
+              List.of("acme", "o-1", 2, "plain", 7, false, true, "shop"), "c-1");
+    }
+  }
+
+  @Test
+  void aMissingHeaderFailsTheAttemptAndNamesTheMethod() {
+    try (World world = world(Everything.class).start()) {
+      world.inbox().accept("orders", order(1));
+      world.inbox().drain();
+
+      assertThat(world.inbox().find("orders", "m-1", "plain").orElseThrow().lastFailure())
+          .hasValueSatisfying(
+              failure -> {
+                assertThat(failure.code().text()).isEqualTo("PH-HDR-06");
+                assertThat(failure.message()).contains("tenant").contains("bean '");
+              });
+      assertThat(world.inbox().find("orders", "m-1", "by-context").orElseThrow().state())
+          .isEqualTo(DeliveryState.COMPLETED);
+    }
+  }
+
+  static class Wrong {
+    @InboxHandler(channel = "orders", key = "")
+    void noKey(OrderPlaced order) {}
+
+    @InboxHandler(channel = "orders", key = "two-payloads")
+    void twoPayloads(OrderPlaced order, String text) {}
+
+    @InboxHandler(channel = "orders", key = "no-payload")
+    void noPayload(Headers headers) {}
+
+    @InboxHandler(channel = "orders", key = "unknown")
+    void unknown(OrderPlaced order, int number) {}
+
+    @InboxHandler(channel = "orders", key = "hidden")
+    @SuppressWarnings("unused")
+    private void hidden(OrderPlaced order) {}
+
+    @InboxHandler(channel = "orders", key = "final")
+    @Transactional
+    public final void unproxied(OrderPlaced order) {}
+
+    @InboxHandler(channel = "orders", key = "later")
+    CompletableFuture<Void> later(OrderPlaced order) {
+      return new CompletableFuture<>();
+    }
+
+    @InboxHandler(channel = "orders", key = "async")
+    @Async
+    void async(OrderPlaced order) {}
+
+    @InboxHandler(channel = "orders", key = "alone")
+    @Transactional(propagation = Propagation.REQUIRES_NEW)
+    void alone(OrderPlaced order) {}
+
+    @InboxHandler(channel = "ordres", key = "typo")
+    void typo(OrderPlaced order) {}
+
+    @InboxHandler(channel = "orders", key = "twice")
+    void once(OrderPlaced order) {}
+
+    @InboxHandler(channel = "orders", key = "slow", within = "soon")
+    void slow(OrderPlaced order) {}
+  }
+
+  static class Again {
+    @InboxHandler(channel = "orders", key = "twice")
+    void again(OrderPlaced order) {}
+  }
+
+  /** Rows 27 and 28 of the table of mistakes, and those of methods. */
+  @Test
+  void d27_d28_everyMistakeIsReportedTogetherWithItsPlace() {
+    List<Problem> problems = problems(Wrong.class, Again.class);
+
+    assertThat(problems)
+        .extracting(each -> each.code().text())
+        .containsExactlyInAnyOrder(
+            "PH-KEY-01", // noKey
+            "PH-SPR-01", // twoPayloads
+            "PH-SPR-01", // noPayload
+            "PH-SPR-01", // unknown
+            "PH-SPR-01", // hidden
+            "PH-SPR-01", // unproxied
+            "PH-SPR-01", // later
+            "PH-SPR-01", // async
+            "PH-TX-10", // alone
+            "PH-CFG-17", // typo
+            "PH-KEY-02", // twice
+            "PH-CFG-02"); // slow
+    assertThat(problems)
+        .filteredOn(each -> !each.code().text().equals("PH-KEY-02"))
+        .allMatch(each -> each.text().contains(Wrong.class.getName()))
+        .allMatch(each -> each.text().contains("(bean '"));
+    assertThat(problems)
+        .filteredOn(each -> each.code().text().equals("PH-KEY-02"))
+        .singleElement()
+        .satisfies(
+            each ->
+                assertThat(each.text())
+                    .contains("again(OrderPlaced) of " + Again.class.getName())
+                    .contains("once(OrderPlaced) of " + Wrong.class.getName()));
+    assertThat(problems)
+        .filteredOn(each -> each.code().text().equals("PH-CFG-17"))
+        .singleElement()
+        .satisfies(each -> assertThat(each.text()).contains("Known are: orders"));
+  }
+
+  interface Face {
+    void other();
+  }
+
+  static class BehindAnInterface implements Face {
+    @Override
+    @Transactional
+    public void other() {}
+
+    @InboxHandler(channel = "orders", key = "hidden-by-proxy")
+    public void handle(OrderPlaced order) {}
+  }
+
+  @Test
+  void aMethodThatTheProxyOfItsBeanDoesNotHaveIsRefused() {
+    assertThat(problems(BehindAnInterface.class))
+        .singleElement()
+        .satisfies(
+            each -> {
+              assertThat(each.code().text()).isEqualTo("PH-SPR-01");
+              assertThat(each.text()).contains("proxyTargetClass");
+            });
+  }
+
+  static class FinalBehindProxy {
+    @Transactional
+    public void other() {}
+
+    @InboxHandler(channel = "orders", key = "final-behind-proxy")
+    public final void handle(OrderPlaced order) {}
+  }
+
+  @Test
+  void aFinalMethodOfABeanBehindAProxyIsRefused() {
+    assertThat(problems(FinalBehindProxy.class))
+        .singleElement()
+        .satisfies(each -> assertThat(each.text()).contains("Remove final"));
+  }
+
+  @Test
+  void handlersThatNobodyTakesAreRefused() {
+    try (World world = new World(TestDatabases.open(DatabaseKind.H2))) {
+      world.with(World.Basics.class, World.Jdbc.class, Again.class);
+      assertThat(NestedExceptionUtils.getMostSpecificCause(catchThrowable(world::start)))
+          .isInstanceOf(ConfigurationException.class)
+          .hasMessageStartingWith("PH-CFG-08")
+          .hasMessageContaining("again(OrderPlaced)");
+    }
+  }
+
+  @Test
+  void anInboxRunsAsLongAsItsContext() {
+    World world =
+        new World(TestDatabases.open(DatabaseKind.H2))
+            .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class)
+            .with(World.Running.class, Again.class);
+    try (world) {
+      world.start();
+      PigeonholeLifecycle running = world.bean(PigeonholeLifecycle.class);
+      assertThat(running.isRunning()).isTrue();
+      assertThat(running.getPhase()).isEqualTo(Integer.MAX_VALUE - 1000);
+      world.context.stop();
+      assertThat(running.isRunning()).isFalse();
+      world.context.start();
+      assertThat(running.isRunning()).isTrue();
+      world.context.close();
+      assertThat(running.isRunning()).isFalse();
+    }
+  }
+}

@@ -1,0 +1,385 @@
+package dev.pigeonhole.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.springframework.test.web.servlet.request.MockMvcRequestBuilders.post;
+
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ConfigurationException.Problem;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.MissingKeyException;
+import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import jakarta.persistence.EntityManager;
+import jakarta.persistence.PersistenceContext;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.NestedExceptionUtils;
+import org.springframework.core.Ordered;
+import org.springframework.http.MediaType;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.mock.web.MockHttpServletResponse;
+import org.springframework.test.web.servlet.MockMvc;
+import org.springframework.test.web.servlet.setup.MockMvcBuilders;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.annotation.Transactional;
+import org.springframework.web.bind.annotation.ControllerAdvice;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.RequestBody;
+import org.springframework.web.bind.annotation.RestController;
+import org.springframework.web.servlet.mvc.method.annotation.ResponseEntityExceptionHandler;
+
+/** A method runs once for each key, in one transaction with its receipt. */
+class IdempotentMethodTest {
+
+  @Configuration(proxyBeanMethods = false)
+  static class WithGuard {
+    @Bean
+    static IdempotentMethods idempotentMethods() {
+      return new IdempotentMethods();
+    }
+
+    @Bean
+    GuardTemplate guard(JdbcStore store, PlatformTransactionManager manager) {
+      return GuardTemplate.on(store, manager, options -> options.named("shop").lanes(4));
+    }
+  }
+
+  public record Charged(String order, int run) {}
+
+  static class Cards {
+    private final JdbcTemplate jdbc;
+    private int runs;
+
+    Cards(JdbcTemplate jdbc) {
+      this.jdbc = jdbc;
+    }
+
+    @IdempotentMethod(handler = "charge-card", key = "#order.order")
+    public Charged charge(OrderPlaced order) {
+      jdbc.update("INSERT INTO note (order_id) VALUES (?)", order.order());
+      synchronized (this) {
+        return new Charged(order.order(), ++runs);
+      }
+    }
+
+    @IdempotentMethod(
+        handler = "note",
+        key = {"#tenant", "#order.order"})
+    @Transactional
+    public void note(String tenant, OrderPlaced order) throws IOException {
+      jdbc.update("INSERT INTO note (order_id) VALUES (?)", order.order());
+      if (tenant.equals("failing")) {
+        throw new IOException("a checked one rolls back, too");
+      }
+    }
+
+    @IdempotentMethod(handler = "compare", key = "#order.order", request = "#order")
+    public void compare(OrderPlaced order) {}
+  }
+
+  private static World world(TestDatabase database, Class<?> basics, Class<?>... beans) {
+    return new World(database)
+        .with(World.Basics.class, basics, WithGuard.class)
+        .with(beans)
+        .start();
+  }
+
+  private static World world(Class<?>... beans) {
+    return world(TestDatabases.open(DatabaseKind.POSTGRES), World.Jdbc.class, beans);
+  }
+
+  @Test
+  void aRepeatIsNotRunAndGetsTheAnswerOfTheFirst() {
+    try (World world = world(Cards.class)) {
+      Cards cards = world.bean(Cards.class);
+      assertThat(cards.charge(new OrderPlaced("o-1", "c"))).isEqualTo(new Charged("o-1", 1));
+      assertThat(cards.charge(new OrderPlaced("o-1", "c"))).isEqualTo(new Charged("o-1", 1));
+      assertThat(cards.charge(new OrderPlaced("o-2", "c"))).isEqualTo(new Charged("o-2", 2));
+      assertThat(world.notes()).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void whatFailsIsRolledBackAndRunsAgain() throws IOException {
+    try (World world = world(Cards.class)) {
+      Cards cards = world.bean(Cards.class);
+      for (int i = 0; i < 2; i++) {
+        assertThatThrownBy(() -> cards.note("failing", new OrderPlaced("o-1", "c")))
+            .isInstanceOf(IOException.class);
+      }
+      assertThat(world.notes()).isZero();
+      assertThat(world.completed()).isZero();
+
+      cards.note("a", new OrderPlaced("o-1", "c"));
+      cards.note("a", new OrderPlaced("o-1", "c"));
+      cards.note("b", new OrderPlaced("o-1", "c"));
+      assertThat(world.notes()).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void itJoinsTheTransactionOfItsCaller() {
+    try (World world = world(Cards.class)) {
+      Cards cards = world.bean(Cards.class);
+      world
+          .transaction()
+          .executeWithoutResult(
+              status -> {
+                cards.charge(new OrderPlaced("o-1", "c"));
+                status.setRollbackOnly();
+              });
+      assertThat(world.notes()).isZero();
+      assertThat(world.completed()).isZero();
+
+      world.transaction().execute(status -> cards.charge(new OrderPlaced("o-1", "c")));
+      assertThat(world.notes()).isEqualTo(1);
+      assertThat(cards.charge(new OrderPlaced("o-1", "c")).run()).isEqualTo(2);
+    }
+  }
+
+  static class Persisting {
+    @PersistenceContext private EntityManager entities;
+
+    @IdempotentMethod(handler = "persist", key = "#order.order")
+    public void persist(OrderPlaced order) throws IOException {
+      entities.persist(new Effect(order.order()));
+      throw new IOException("while JPA has not written anything yet");
+    }
+  }
+
+  @Test
+  void whatABodyThatFailedHasLeftInJpaIsNotWrittenByItsCaller() {
+    try (World world =
+        world(TestDatabases.open(DatabaseKind.POSTGRES), World.Jpa.class, Persisting.class)) {
+      Persisting failing = world.bean(Persisting.class);
+      assertThatThrownBy(
+              () ->
+                  world
+                      .transaction()
+                      .executeWithoutResult(
+                          status ->
+                              assertThatThrownBy(() -> failing.persist(new OrderPlaced("o-1", "c")))
+                                  .isInstanceOf(IOException.class)))
+          .hasMessageStartingWith("PH-TX-09");
+      assertThat(world.effects()).isZero();
+    }
+  }
+
+  @Test
+  void aKeyThatIsUsedForSomethingElseIsRefusedAndSoIsNone() {
+    try (World world = world(Cards.class)) {
+      Cards cards = world.bean(Cards.class);
+      cards.compare(new OrderPlaced("o-1", "c"));
+      cards.compare(new OrderPlaced("o-1", "c"));
+      assertThatThrownBy(() -> cards.compare(new OrderPlaced("o-1", "another")))
+          .isInstanceOfSatisfying(
+              InboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.REQUEST_DIFFERS));
+      assertThatThrownBy(() -> cards.compare(new OrderPlaced(null, "c")))
+          .isInstanceOf(MissingKeyException.class);
+    }
+  }
+
+  /** Under JPA on PostgreSQL, and plainly on both servers. */
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void copiesThatComeTogetherRunOnce(TestDatabase database) throws Exception {
+    Class<?> manager =
+        database.kind() == DatabaseKind.POSTGRES ? World.Jpa.class : World.Jdbc.class;
+    int copies = 8;
+    int keys = 25;
+    try (World world = world(database, manager, Cards.class)) {
+      Cards cards = world.bean(Cards.class);
+      ExecutorService threads = Executors.newFixedThreadPool(copies);
+      CyclicBarrier together = new CyclicBarrier(copies);
+      List<Callable<List<Charged>>> calls = new ArrayList<>();
+      for (int copy = 0; copy < copies; copy++) {
+        calls.add(
+            () -> {
+              List<Charged> answers = new ArrayList<>();
+              together.await();
+              for (int key = 0; key < keys; key++) {
+                answers.add(untilNotBusy(cards, new OrderPlaced("o-" + key, "c")));
+              }
+              return answers;
+            });
+      }
+      List<List<Charged>> answers = new ArrayList<>();
+      for (Future<List<Charged>> each : threads.invokeAll(calls)) {
+        answers.add(each.get());
+      }
+      threads.shutdown();
+
+      assertThat(world.notes()).isEqualTo(keys);
+      assertThat(answers).allMatch(answers.get(0)::equals);
+    }
+  }
+
+  private static Charged untilNotBusy(Cards cards, OrderPlaced order) {
+    while (true) {
+      try {
+        return cards.charge(order);
+      } catch (InboxException e) {
+        if (e.code() != ErrorCode.GUARD_BUSY) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  static class Wrong {
+    @IdempotentMethod(handler = "a", key = "#ordre.id")
+    public void wrongParameter(OrderPlaced order) {}
+
+    @IdempotentMethod(handler = "b", key = "#order.id")
+    public void wrongProperty(OrderPlaced order) {}
+
+    @IdempotentMethod(handler = "c", key = "T(java.lang.Runtime).getRuntime()")
+    public void noPath(OrderPlaced order) {}
+
+    @IdempotentMethod(handler = "d", key = "#order")
+    public void noText(OrderPlaced order) {}
+
+    @IdempotentMethod(handler = "e")
+    public void noKey(OrderPlaced order) {}
+
+    @IdempotentMethod(handler = "f", key = "#order.order")
+    public List<String> generic(OrderPlaced order) {
+      return List.of();
+    }
+
+    @IdempotentMethod(handler = "g", key = "#order.order")
+    public final void unproxied(OrderPlaced order) {}
+
+    @IdempotentMethod(handler = "", key = "#order.order")
+    public void unnamed(OrderPlaced order) {}
+  }
+
+  static class Same {
+    @IdempotentMethod(handler = "a", key = "#order.order")
+    public void same(OrderPlaced order) {}
+  }
+
+  @Test
+  void everyMistakeIsReportedTogetherWithItsPlace() {
+    try (World world = new World(TestDatabases.open(DatabaseKind.H2))) {
+      world.with(World.Basics.class, World.Jdbc.class, WithGuard.class, Wrong.class, Same.class);
+      Throwable refused = NestedExceptionUtils.getMostSpecificCause(catchThrowable(world::start));
+
+      assertThat(refused).isInstanceOf(ConfigurationException.class);
+      List<Problem> problems = ((ConfigurationException) refused).problems();
+      assertThat(problems)
+          .extracting(each -> each.code().text())
+          .containsExactlyInAnyOrder(
+              "PH-SPR-02", // wrongParameter
+              "PH-SPR-02", // wrongProperty
+              "PH-SPR-02", // noPath
+              "PH-SPR-02", // noText
+              "PH-SPR-02", // noKey
+              "PH-SPR-02", // generic
+              "PH-SPR-02", // unproxied
+              "PH-KEY-01", // unnamed
+              "PH-KEY-02"); // a, twice
+      assertThat(problems)
+          .extracting(Problem::text)
+          .anyMatch(text -> text.contains("Known are: #order"))
+          .anyMatch(text -> text.contains("has no property 'id'"));
+    }
+  }
+
+  /** Looks for listeners as those of RabbitMQ and Kafka do: last of all. */
+  static class ListenerSearch implements BeanPostProcessor, Ordered {
+    private boolean guarded;
+
+    @Override
+    public Object postProcessAfterInitialization(Object bean, String name) {
+      guarded |= bean instanceof Cards && AopUtils.isAopProxy(bean);
+      return bean;
+    }
+
+    @Override
+    public int getOrder() {
+      return LOWEST_PRECEDENCE;
+    }
+  }
+
+  @Test
+  void whoeverLooksForListenersFindsThemBehindTheirGuard() {
+    try (World world = world(Cards.class, ListenerSearch.class)) {
+      assertThat(world.bean(ListenerSearch.class).guarded).isTrue();
+    }
+  }
+
+  @RestController
+  static class Payments {
+    private final JdbcTemplate jdbc;
+    private int runs;
+
+    Payments(JdbcTemplate jdbc) {
+      this.jdbc = jdbc;
+    }
+
+    @PostMapping("/payments")
+    @IdempotentMethod(handler = "post-payment")
+    public Charged pay(@RequestBody OrderPlaced order) {
+      jdbc.update("INSERT INTO note (order_id) VALUES (?)", order.order());
+      return new Charged(order.order(), ++runs);
+    }
+  }
+
+  @ControllerAdvice
+  static class Problems extends ResponseEntityExceptionHandler {}
+
+  private static final String BODY = "{\"order\":\"o-1\",\"customer\":\"c\"}";
+
+  @Test
+  void aControllerTakesItsKeyFromTheHeaderAndReplaysItsAnswer() throws Exception {
+    try (World world = world(Payments.class)) {
+      MockMvc mvc =
+          MockMvcBuilders.standaloneSetup(world.bean(Payments.class))
+              .setControllerAdvice(new Problems())
+              .build();
+      MockHttpServletResponse first = pay(mvc, "k-1", BODY);
+      MockHttpServletResponse again = pay(mvc, "\"k-1\"", BODY);
+      assertThat(first.getStatus()).isEqualTo(200);
+      assertThat(first.getContentAsString()).contains("\"run\":1");
+      assertThat(first.getHeader("Idempotent-Replayed")).isNull();
+      assertThat(again.getStatus()).isEqualTo(200);
+      assertThat(again.getContentAsString()).isEqualTo(first.getContentAsString());
+      assertThat(again.getHeader("Idempotent-Replayed")).isEqualTo("true");
+
+      MockHttpServletResponse other = pay(mvc, "k-1", BODY.replace("o-1", "o-2"));
+      assertThat(other.getStatus()).isEqualTo(422);
+      assertThat(other.getContentAsString()).contains("PH-HTP-03");
+      MockHttpServletResponse without = pay(mvc, null, BODY);
+      assertThat(without.getStatus()).isEqualTo(400);
+      assertThat(without.getContentAsString()).contains("PH-GRD-01");
+      assertThat(world.notes()).isEqualTo(1);
+    }
+  }
+
+  private static MockHttpServletResponse pay(MockMvc mvc, String key, String body)
+      throws Exception {
+    var request = post("/payments").contentType(MediaType.APPLICATION_JSON).content(body);
+    return mvc.perform(key == null ? request : request.header("Idempotency-Key", key))
+        .andReturn()
+        .getResponse();
+  }
+}

@@ -1,0 +1,167 @@
+package dev.pigeonhole.spring;
+
+import static dev.pigeonhole.spring.World.order;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.pigeonhole.Acceptance;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.store.InboxStore;
+import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import dev.pigeonhole.transport.Publisher;
+import java.sql.Connection;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+/** Accepting and publishing inside the transaction of the caller. */
+class TemplatesTest {
+
+  static class Ignoring {
+    @InboxHandler(channel = "orders", key = "reserve-stock")
+    void reserve(OrderPlaced order) {}
+  }
+
+  private static World world(TestDatabase database) {
+    return new World(database)
+        .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class, Ignoring.class)
+        .start();
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void jd08_whatIsRolledBackWasNeverAccepted(TestDatabase database) {
+    try (World world = world(database)) {
+      InboxTemplate template = world.bean(InboxTemplate.class);
+      world
+          .transaction()
+          .executeWithoutResult(
+              status -> {
+                assertThat(template.accept("orders", order(1)))
+                    .isInstanceOf(Acceptance.Accepted.class);
+                status.setRollbackOnly();
+              });
+      assertThat(world.rows("pigeonhole_message")).isZero();
+
+      world
+          .transaction()
+          .executeWithoutResult(
+              status -> {
+                template.accept("orders", order(1));
+                assertThat(world.inbox().drain()).as("before the commit").isZero();
+              });
+      assertThat(world.rows("pigeonhole_message")).isEqualTo(1);
+      assertThat(world.inbox().drain()).isEqualTo(1);
+    }
+  }
+
+  /** Counts how often it is woken, and what could be seen by then. */
+  private static final class Woken implements Publisher {
+    final List<String> staged = new ArrayList<>();
+    int wakes;
+
+    @Override
+    public String publish(Connection connection, Message message) {
+      staged.add(message.toString());
+      return "id";
+    }
+
+    @Override
+    public boolean commitsWith(InboxStore store) {
+      return true;
+    }
+
+    @Override
+    public void wake() {
+      wakes++;
+    }
+  }
+
+  @Test
+  void wakesOnceAfterTheCommitAndNeverAfterARollback() {
+    try (World world = world(TestDatabases.open(DatabaseKind.POSTGRES))) {
+      Woken outbox = new Woken();
+      OutboxTemplate template = OutboxTemplate.of(outbox, world.bean(JdbcStore.class));
+      world
+          .transaction()
+          .executeWithoutResult(
+              status -> {
+                template.publish(order(1));
+                template.publish(List.of(order(2), order(3)));
+                assertThat(outbox.wakes).as("before the commit").isZero();
+              });
+      assertThat(outbox.wakes).isEqualTo(1);
+
+      world
+          .transaction()
+          .executeWithoutResult(
+              status -> {
+                template.publish(order(4));
+                status.setRollbackOnly();
+              });
+      assertThat(outbox.wakes).isEqualTo(1);
+      assertThat(outbox.staged).hasSize(4);
+    }
+  }
+
+  @Test
+  void ob04_withoutATransactionNothingIsPublished() {
+    try (World world = world(TestDatabases.open(DatabaseKind.POSTGRES))) {
+      Woken outbox = new Woken();
+      OutboxTemplate template = OutboxTemplate.of(outbox, world.bean(JdbcStore.class));
+      assertThatThrownBy(() -> template.publish(order(1)))
+          .isInstanceOf(StoreException.class)
+          .hasMessageStartingWith("PH-TX-06");
+      assertThat(outbox.staged).isEmpty();
+    }
+  }
+
+  @Test
+  void withoutATransactionAMessageIsAcceptedAtOnce() {
+    try (World world = world(TestDatabases.open(DatabaseKind.POSTGRES))) {
+      assertThat(world.bean(InboxTemplate.class).accept("orders", order(1)))
+          .isInstanceOf(Acceptance.Accepted.class);
+      assertThat(world.rows("pigeonhole_message")).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void jd08_aTransactionOfAnotherDataSourceIsRefused() {
+    try (World world = world(TestDatabases.open(DatabaseKind.POSTGRES));
+        TestDatabase other = TestDatabases.open(DatabaseKind.H2)) {
+      TransactionTemplate elsewhere =
+          new TransactionTemplate(new JdbcTransactionManager(other.pool(2)));
+      InboxTemplate template = world.bean(InboxTemplate.class);
+      assertThatThrownBy(
+              () -> elsewhere.executeWithoutResult(status -> template.accept("orders", order(1))))
+          .isInstanceOf(StoreException.class)
+          .hasMessageStartingWith("PH-TX-10");
+      assertThat(world.rows("pigeonhole_message")).isZero();
+    }
+  }
+
+  /** The inbox itself has a transaction of its own, whoever calls it. */
+  @Test
+  void jd08_theInboxItselfAcceptsWhateverBecomesOfTheCaller() {
+    try (World world = world(TestDatabases.open(DatabaseKind.POSTGRES))) {
+      Inbox inbox = world.inbox();
+      world
+          .transaction()
+          .executeWithoutResult(
+              status -> {
+                inbox.accept("orders", order(1));
+                status.setRollbackOnly();
+              });
+      assertThat(world.rows("pigeonhole_message")).isEqualTo(1);
+    }
+  }
+}
