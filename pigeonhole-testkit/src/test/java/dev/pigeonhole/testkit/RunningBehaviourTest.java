@@ -67,7 +67,8 @@ class RunningBehaviourTest {
   private TestInbox inbox(Channel channel) {
     TestInbox inbox =
         TestInbox.on(store, new TestClock(), channel)
-            .with(it -> it.listener(events).stopGrace(ofSeconds(5)));
+            .with(it -> it.listener(events).stopGrace(ofSeconds(5)))
+            .patience(ofSeconds(60)); // thousands of messages, beside many other tests
     started.add(inbox);
     return inbox;
   }
