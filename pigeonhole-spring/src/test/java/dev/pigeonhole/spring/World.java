@@ -32,13 +32,17 @@ final class World implements AutoCloseable {
   final AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
 
   World(TestDatabase database) {
+    this(database, database.pool(20));
+  }
+
+  World(TestDatabase database, DataSource pool) {
     this.database = database;
+    this.pool = pool;
     Schema.migrate(database.dataSource());
     Schema.ofDefaults().prefix("pigeonhole_out_").applyTo(database.dataSource());
     database.execute(
         "CREATE TABLE effect (id VARCHAR(40) PRIMARY KEY, order_id VARCHAR(20) NOT NULL)");
     database.execute("CREATE TABLE note (order_id VARCHAR(20) NOT NULL)");
-    this.pool = database.pool(20);
     context.registerBean("dataSource", DataSource.class, () -> pool, each -> each.setPrimary(true));
     context.registerBean("database", TestDatabase.class, () -> database);
   }
