@@ -1,5 +1,6 @@
 package dev.pigeonhole;
 
+import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.store.InboxStore;
 import java.sql.Connection;
 import java.time.Duration;
@@ -78,6 +79,13 @@ public interface Guard extends AutoCloseable {
   /** {@link #answer} in the transaction of a caller. */
   <R, X extends Exception> Guarded<R> answer(
       Connection connection, GuardKey key, Class<R> type, GuardBody<R, X> body) throws X;
+
+  /**
+   * How requests and answers become bytes: bytes and text as they are, everything else by the codec
+   * that the guard was built with, or that the class path offers. For whoever keeps more than one
+   * thing in an answer.
+   */
+  PayloadCodec codec();
 
   /** Ends what runs in the background: forgetting old receipts. */
   @Override

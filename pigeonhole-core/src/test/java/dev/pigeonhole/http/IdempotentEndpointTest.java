@@ -15,6 +15,7 @@ import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.MissingKeyException;
 import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.codec.PayloadCodec;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -73,6 +74,11 @@ class IdempotentEndpointTest {
       return secondTime
           ? new Guarded.Repeat<>(Optional.of(kept), AT, DeliveryState.COMPLETED)
           : new Guarded.Ran<>(kept);
+    }
+
+    @Override
+    public PayloadCodec codec() {
+      throw new AssertionError("answers are bytes");
     }
 
     @Override

@@ -8,6 +8,7 @@ import dev.pigeonhole.GuardBuilder;
 import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.GuardTransaction;
 import dev.pigeonhole.Guarded;
+import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.jdbc.JdbcStore;
 import java.sql.Connection;
 import java.util.function.UnaryOperator;
@@ -99,6 +100,11 @@ public final class GuardTemplate implements AutoCloseable {
       joined.refuseCommit();
       throw e;
     }
+  }
+
+  /** How answers become bytes. */
+  PayloadCodec codec() {
+    return guard.codec();
   }
 
   /** The transactions that it begins. */

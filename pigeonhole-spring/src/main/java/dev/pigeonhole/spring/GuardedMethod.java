@@ -2,7 +2,9 @@ package dev.pigeonhole.spring;
 
 import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.GuardBody;
 import dev.pigeonhole.GuardKey;
+import dev.pigeonhole.GuardTransaction;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.MissingKeyException;
@@ -17,6 +19,7 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.core.ResolvableType;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
@@ -32,14 +35,16 @@ final class GuardedMethod {
   private final List<KeyPath> keys = new ArrayList<>();
   private final List<Problem> problems = new ArrayList<>();
   private final @Nullable Transactional transactional;
-  private final Class<?> answer;
+  private final boolean client;
+  private final AnswerForm answer;
   private @Nullable KeyPath request;
 
   GuardedMethod(BeanMethod place, IdempotentMethod declared) {
     this.place = place;
     this.declared = declared;
     this.transactional = Transactions.of(place);
-    this.answer = ClassUtils.resolvePrimitiveIfNecessary(place.method().getReturnType());
+    this.client = WebRequests.isController(place);
+    this.answer = answer();
     checkMethod();
     checkKeys();
   }
@@ -72,12 +77,6 @@ final class GuardedMethod {
               + " that.");
     }
     Class<?> returned = method.getReturnType();
-    if (returned.getTypeParameters().length > 0) {
-      wrong(
-          "it returns %s<…>, and the answer could not be read again without knowing of what. Return a"
-                  .formatted(returned.getSimpleName())
-              + " class of its own, or nothing.");
-    }
     if (Future.class.isAssignableFrom(returned)
         || CompletionStage.class.isAssignableFrom(returned)
         || "org.reactivestreams.Publisher".equals(returned.getName())
@@ -96,6 +95,32 @@ final class GuardedMethod {
     }
   }
 
+  /** What it returns, if that can be read again for repeats. */
+  private AnswerForm answer() {
+    ResolvableType returned = ResolvableType.forMethodReturnType(place.method(), place.type());
+    Class<?> type = ClassUtils.resolvePrimitiveIfNecessary(place.method().getReturnType());
+    if (WebRequests.isResponse(type)) {
+      Class<?> body = returned.getGeneric(0).resolve(Object.class);
+      if (body == Object.class
+          || body.getTypeParameters().length > 0
+          || !"ResponseEntity".equals(type.getSimpleName())) {
+        wrong(
+            "it returns %s, and the body could not be read again without knowing what it is. Return a"
+                    .formatted(returned)
+                + " ResponseEntity of a class without type parameters, as in"
+                + " ResponseEntity<Receipt>.");
+      }
+      return new AnswerForm(body, true);
+    }
+    if (type.getTypeParameters().length > 0) {
+      wrong(
+          "it returns %s<…>, and the answer could not be read again without knowing of what. Return a"
+                  .formatted(type.getSimpleName())
+              + " class of its own, or nothing.");
+    }
+    return new AnswerForm(type, false);
+  }
+
   private boolean isOfInterface() {
     return ClassUtils.getAllInterfacesForClassAsSet(place.type()).stream()
         .anyMatch(
@@ -110,7 +135,7 @@ final class GuardedMethod {
           ErrorCode.HANDLER_KEY_MISSING,
           "its handler is blank. Receipts stand under it, so give it a name that stays.");
     }
-    if (declared.key().length == 0 && !WebRequests.isController(place)) {
+    if (declared.key().length == 0 && !client) {
       wrong(
           "it names no key. Say where it is, as in key = \"#order.id\"; only methods of controllers"
               + " have one in the header Idempotency-Key.");
@@ -156,22 +181,54 @@ final class GuardedMethod {
   }
 
   @Nullable Object run(GuardTemplate guard, MethodInvocation invocation) throws Throwable {
+    Run run = new Run(guard, invocation);
     try {
-      Guarded<?> result =
-          answer == void.class || answer == Void.class
-              ? guard.run(key(invocation), tx -> proceed(invocation))
-              : answered(guard, invocation, answer);
-      return outcome(result);
+      GuardKey key = key(invocation);
+      return outcome(
+          isVoid() ? guard.run(key, run) : guard.answer(key, byte[].class, run), run, guard);
     } catch (MissingKeyException e) {
-      throw WebRequests.told(keys.isEmpty(), e);
+      throw run.began ? e : WebRequests.told(client, e); // or of a guard that it has called
+    } catch (NotKept e) {
+      return run.returned;
     } catch (Thrown e) {
       throw e.getCause() == null ? e : e.getCause();
     }
   }
 
-  private <R> Guarded<R> answered(GuardTemplate guard, MethodInvocation invocation, Class<R> type)
-      throws Exception {
-    return guard.answer(key(invocation), type, tx -> type.cast(proceed(invocation)));
+  private boolean isVoid() {
+    return (answer.type() == void.class || answer.type() == Void.class) && !answer.response();
+  }
+
+  /** One call: what it returned, and what is kept of that. */
+  private final class Run implements GuardBody<byte[], Exception> {
+    private final GuardTemplate guard;
+    private final MethodInvocation invocation;
+    private boolean began;
+    private @Nullable Object returned;
+
+    Run(GuardTemplate guard, MethodInvocation invocation) {
+      this.guard = guard;
+      this.invocation = invocation;
+    }
+
+    @Override
+    public byte @Nullable [] run(GuardTransaction tx) throws Exception {
+      began = true;
+      returned = proceed(invocation);
+      if (WebRequests.isFailure(returned)) {
+        throw new NotKept();
+      }
+      return isVoid() ? null : answer.write(returned, guard.codec());
+    }
+  }
+
+  /** Rolls back what answers with a failure, which is sent all the same. */
+  private static final class NotKept extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    NotKept() {
+      super("An answer with a status of 500 and above is sent, but rolled back and not kept.");
+    }
   }
 
   /** Something that is no exception, on its way through those who only know exceptions. */
@@ -236,12 +293,12 @@ final class GuardedMethod {
     return all.toString();
   }
 
-  private @Nullable Object outcome(Guarded<?> result) {
-    if (result instanceof Guarded.Ran<?> ran) {
-      return ran.value();
+  private @Nullable Object outcome(Guarded<byte[]> result, Run run, GuardTemplate guard) {
+    if (result instanceof Guarded.Ran) {
+      return run.returned;
     }
-    if (result instanceof Guarded.Repeat<?> repeat) {
-      return repeated(repeat);
+    if (result instanceof Guarded.Repeat<byte[]> repeat) {
+      return repeated(repeat, guard);
     }
     InboxException refused =
         result instanceof Guarded.Busy<?> busy
@@ -254,33 +311,30 @@ final class GuardedMethod {
                 ("'%s' was asked for something else with the same key before. Use a new key for a"
                         + " new request.")
                     .formatted(declared.handler()));
-    throw WebRequests.told(keys.isEmpty(), refused);
+    throw WebRequests.told(client, refused);
   }
 
-  private @Nullable Object repeated(Guarded.Repeat<?> repeat) {
+  private @Nullable Object repeated(Guarded.Repeat<byte[]> repeat, GuardTemplate guard) {
     if (repeat.state() != DeliveryState.COMPLETED && repeat.state() != DeliveryState.DISCARDED) {
       throw WebRequests.told(
-          keys.isEmpty(),
+          client,
           new InboxException(
               ErrorCode.REQUEST_WITH_OPERATOR,
               "'%s' has failed for this key in the inbox, where it waits for an operator."
                   .formatted(declared.handler())));
     }
-    if (answer == void.class || answer == Void.class) {
-      return null;
-    }
-    if (repeat.answer().isEmpty()) {
+    if (repeat.answer().isEmpty() && !isVoid()) {
       throw WebRequests.told(
-          keys.isEmpty(),
+          client,
           new InboxException(
               ErrorCode.ANSWER_GONE,
-              ("'%s' was done for this key at %s, and its answer is not kept: it was null, it is"
-                      + " older than keepAnswers, or an inbox has handled the message.")
+              ("'%s' was done for this key at %s, and its answer is not kept: it is older than"
+                      + " keepAnswers, or an inbox has handled the message.")
                   .formatted(declared.handler(), repeat.firstRun())));
     }
-    if (keys.isEmpty()) {
+    if (client) {
       WebRequests.replayed();
     }
-    return repeat.answer().get();
+    return isVoid() ? null : answer.read(repeat.answer().get(), guard.codec());
   }
 }

@@ -4,6 +4,7 @@ import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
 import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -23,6 +24,7 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.Ordered;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.util.ClassUtils;
 
 /**
  * Puts a guard before methods with {@link IdempotentMethod}, outside of everything else that Spring
@@ -66,6 +68,14 @@ public final class IdempotentMethods extends AbstractBeanFactoryAwareAdvisingPos
   public void setBeanFactory(BeanFactory beanFactory) {
     super.setBeanFactory(beanFactory);
     this.beans = (ConfigurableListableBeanFactory) beanFactory;
+  }
+
+  /** What no proxy can stand before is reported with its place, and with all other mistakes. */
+  @Override
+  protected boolean isEligible(Class<?> targetClass) {
+    return super.isEligible(targetClass)
+        && !(Modifier.isFinal(targetClass.getModifiers())
+            && ClassUtils.getAllInterfacesForClass(targetClass).length == 0);
   }
 
   private @Nullable Object guarded(MethodInvocation invocation) throws Throwable {

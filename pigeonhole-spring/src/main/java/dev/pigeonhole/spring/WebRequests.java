@@ -11,8 +11,10 @@ import java.util.Collections;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.http.HttpEntity;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.http.ProblemDetail;
+import org.springframework.http.ResponseEntity;
 import org.springframework.util.ClassUtils;
 import org.springframework.web.ErrorResponseException;
 import org.springframework.web.bind.annotation.RequestBody;
@@ -33,6 +35,16 @@ final class WebRequests {
 
   static boolean isController(BeanMethod place) {
     return PRESENT && AnnotatedElementUtils.hasAnnotation(place.method(), RequestMapping.class);
+  }
+
+  /** Whether a method returns more than a body. */
+  static boolean isResponse(Class<?> returned) {
+    return PRESENT && HttpEntity.class.isAssignableFrom(returned);
+  }
+
+  /** Whether it is one of those that are sent and not kept. */
+  static boolean isFailure(@Nullable Object returned) {
+    return PRESENT && returned instanceof ResponseEntity<?> && Responses.hasFailed(returned);
   }
 
   static @Nullable String key() {

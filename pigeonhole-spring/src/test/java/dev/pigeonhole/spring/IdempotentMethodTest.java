@@ -3,8 +3,9 @@ package dev.pigeonhole.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
-import static org.springframework.test.web.servlet.request.MockMvcRequestBuilders.post;
 
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.ChannelBuilder;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
@@ -33,18 +34,11 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.core.Ordered;
-import org.springframework.http.MediaType;
 import org.springframework.jdbc.core.JdbcTemplate;
-import org.springframework.mock.web.MockHttpServletResponse;
-import org.springframework.test.web.servlet.MockMvc;
-import org.springframework.test.web.servlet.setup.MockMvcBuilders;
+import org.springframework.scheduling.annotation.Async;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
-import org.springframework.web.bind.annotation.ControllerAdvice;
-import org.springframework.web.bind.annotation.PostMapping;
-import org.springframework.web.bind.annotation.RequestBody;
-import org.springframework.web.bind.annotation.RestController;
-import org.springframework.web.servlet.mvc.method.annotation.ResponseEntityExceptionHandler;
 
 /** A method runs once for each key, in one transaction with its receipt. */
 class IdempotentMethodTest {
@@ -91,6 +85,18 @@ class IdempotentMethodTest {
       }
     }
 
+    @IdempotentMethod(handler = "find", key = "#order.order")
+    public Charged find(OrderPlaced order) {
+      jdbc.update("INSERT INTO note (order_id) VALUES (?)", order.order());
+      return null;
+    }
+
+    @IdempotentMethod(handler = "count", key = "#order.order")
+    public int count(OrderPlaced order) {
+      jdbc.update("INSERT INTO note (order_id) VALUES (?)", order.order());
+      return 42;
+    }
+
     @IdempotentMethod(handler = "compare", key = "#order.order", request = "#order")
     public void compare(OrderPlaced order) {}
   }
@@ -114,6 +120,59 @@ class IdempotentMethodTest {
       assertThat(cards.charge(new OrderPlaced("o-1", "c"))).isEqualTo(new Charged("o-1", 1));
       assertThat(cards.charge(new OrderPlaced("o-2", "c"))).isEqualTo(new Charged("o-2", 2));
       assertThat(world.notes()).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void anAnswerOfNullOrANumberIsReplayedToo() {
+    try (World world = world(Cards.class)) {
+      Cards cards = world.bean(Cards.class);
+      for (int i = 0; i < 2; i++) {
+        assertThat(cards.find(new OrderPlaced("o-1", "c"))).isNull();
+        assertThat(cards.count(new OrderPlaced("o-1", "c"))).isEqualTo(42);
+      }
+      assertThat(world.notes()).isEqualTo(2);
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class KeepingFailures {
+    @Bean
+    static IdempotentMethods idempotentMethods() {
+      return new IdempotentMethods();
+    }
+
+    @Bean
+    GuardTemplate guard(JdbcStore store, PlatformTransactionManager manager) {
+      return GuardTemplate.on(
+          store,
+          manager,
+          options -> options.named("shop").lanes(4).keepFailures(IOException.class));
+    }
+  }
+
+  @Test
+  void aFailureIsNeverKeptWhateverTheGuardWasTold() {
+    try (World world =
+        World.postgres()
+            .with(World.Basics.class, World.Jdbc.class, KeepingFailures.class, Cards.class)
+            .start()) {
+      Cards cards = world.bean(Cards.class);
+      for (int i = 0; i < 2; i++) {
+        assertThatThrownBy(() -> cards.note("failing", new OrderPlaced("o-1", "c")))
+            .isInstanceOf(IOException.class);
+        assertThatThrownBy(
+                () ->
+                    world
+                        .transaction()
+                        .executeWithoutResult(
+                            status ->
+                                assertThatThrownBy(
+                                        () -> cards.note("failing", new OrderPlaced("o-1", "c")))
+                                    .isInstanceOf(IOException.class)))
+            .hasMessageStartingWith("PH-TX-09");
+      }
+      assertThat(world.completed()).isZero();
     }
   }
 
@@ -152,6 +211,79 @@ class IdempotentMethodTest {
       world.transaction().execute(status -> cards.charge(new OrderPlaced("o-1", "c")));
       assertThat(world.notes()).isEqualTo(1);
       assertThat(cards.charge(new OrderPlaced("o-1", "c")).run()).isEqualTo(2);
+    }
+  }
+
+  static class Renamed {
+    private final JdbcTemplate jdbc;
+
+    Renamed(JdbcTemplate jdbc) {
+      this.jdbc = jdbc;
+    }
+
+    @IdempotentMethod(
+        handler = "charge-account",
+        formerly = "charge-card",
+        type = "charge-card",
+        key = "#order.order")
+    public Charged charge(OrderPlaced order) {
+      jdbc.update("INSERT INTO note (order_id) VALUES (?)", order.order());
+      return new Charged(order.order(), -1);
+    }
+  }
+
+  @Test
+  void whatWasDoneUnderAFormerNameIsARepeat() {
+    TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
+    try (World before = world(database, World.Jdbc.class, Cards.class)) {
+      Charged first = before.bean(Cards.class).charge(new OrderPlaced("o-1", "c"));
+      try (World world = world(database, World.Jdbc.class, Renamed.class)) {
+        Renamed renamed = world.bean(Renamed.class);
+        assertThat(renamed.charge(new OrderPlaced("o-1", "c"))).isEqualTo(first);
+        assertThat(renamed.charge(new OrderPlaced("o-2", "c")).run()).isEqualTo(-1);
+        assertThat(world.notes()).isEqualTo(2);
+      }
+    }
+  }
+
+  static class Delivered {
+    private final JdbcTemplate jdbc;
+
+    Delivered(JdbcTemplate jdbc) {
+      this.jdbc = jdbc;
+    }
+
+    @InboxHandler(channel = "keyed", key = "charge")
+    @Transactional
+    public void deliver(OrderPlaced order) {
+      jdbc.update("INSERT INTO note (order_id) VALUES (?)", order.order());
+    }
+
+    @IdempotentMethod(handler = "charge", type = "OrderPlaced", key = "#order.order")
+    public void call(OrderPlaced order) {
+      jdbc.update("INSERT INTO note (order_id) VALUES (?)", order.order());
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class Keyed {
+    @Bean
+    ChannelBuilder keyed() {
+      ChannelBuilder channel = Channel.named("keyed");
+      channel.on(OrderPlaced.class).keyedBy(OrderPlaced::order);
+      return channel;
+    }
+  }
+
+  @Test
+  void whatTheInboxHasDeliveredToTheHandlerIsARepeat() {
+    try (World world = world(World.WithInbox.class, Keyed.class, Delivered.class)) {
+      world.inbox().accept("keyed", World.order(1));
+      world.inbox().drain();
+      world.bean(Delivered.class).call(new OrderPlaced("o-1", "c"));
+      assertThat(world.notes()).isEqualTo(1);
+      world.bean(Delivered.class).call(new OrderPlaced("o-2", "c"));
+      assertThat(world.notes()).isEqualTo(2);
     }
   }
 
@@ -270,6 +402,26 @@ class IdempotentMethodTest {
 
     @IdempotentMethod(handler = "", key = "#order.order")
     public void unnamed(OrderPlaced order) {}
+
+    @IdempotentMethod(handler = "h", key = "#order.order")
+    @SuppressWarnings("unused")
+    private void hidden(OrderPlaced order) {}
+
+    @IdempotentMethod(handler = "i", key = "#order.order")
+    public static void ofTheClass(OrderPlaced order) {}
+
+    @IdempotentMethod(handler = "j", key = "#order.order")
+    @Async
+    public void async(OrderPlaced order) {}
+
+    @IdempotentMethod(handler = "k", key = "#order.order")
+    @Transactional(propagation = Propagation.REQUIRES_NEW)
+    public void alone(OrderPlaced order) {}
+  }
+
+  static final class Final {
+    @IdempotentMethod(handler = "l", key = "#order.order")
+    public void inAFinalClass(OrderPlaced order) {}
   }
 
   static class Same {
@@ -280,7 +432,8 @@ class IdempotentMethodTest {
   @Test
   void everyMistakeIsReportedTogetherWithItsPlace() {
     try (World world = new World(TestDatabases.open(DatabaseKind.H2))) {
-      world.with(World.Basics.class, World.Jdbc.class, WithGuard.class, Wrong.class, Same.class);
+      world.with(World.Basics.class, World.Jdbc.class, WithGuard.class);
+      world.with(Wrong.class, Same.class, Final.class);
       Throwable refused = NestedExceptionUtils.getMostSpecificCause(catchThrowable(world::start));
 
       assertThat(refused).isInstanceOf(ConfigurationException.class);
@@ -295,6 +448,11 @@ class IdempotentMethodTest {
               "PH-SPR-02", // noKey
               "PH-SPR-02", // generic
               "PH-SPR-02", // unproxied
+              "PH-SPR-02", // hidden
+              "PH-SPR-02", // ofTheClass
+              "PH-SPR-02", // async
+              "PH-TX-10", // alone
+              "PH-SPR-02", // inAFinalClass
               "PH-KEY-01", // unnamed
               "PH-KEY-02"); // a, twice
       assertThat(problems)
@@ -325,61 +483,5 @@ class IdempotentMethodTest {
     try (World world = world(Cards.class, ListenerSearch.class)) {
       assertThat(world.bean(ListenerSearch.class).guarded).isTrue();
     }
-  }
-
-  @RestController
-  static class Payments {
-    private final JdbcTemplate jdbc;
-    private int runs;
-
-    Payments(JdbcTemplate jdbc) {
-      this.jdbc = jdbc;
-    }
-
-    @PostMapping("/payments")
-    @IdempotentMethod(handler = "post-payment")
-    public Charged pay(@RequestBody OrderPlaced order) {
-      jdbc.update("INSERT INTO note (order_id) VALUES (?)", order.order());
-      return new Charged(order.order(), ++runs);
-    }
-  }
-
-  @ControllerAdvice
-  static class Problems extends ResponseEntityExceptionHandler {}
-
-  private static final String BODY = "{\"order\":\"o-1\",\"customer\":\"c\"}";
-
-  @Test
-  void aControllerTakesItsKeyFromTheHeaderAndReplaysItsAnswer() throws Exception {
-    try (World world = world(Payments.class)) {
-      MockMvc mvc =
-          MockMvcBuilders.standaloneSetup(world.bean(Payments.class))
-              .setControllerAdvice(new Problems())
-              .build();
-      MockHttpServletResponse first = pay(mvc, "k-1", BODY);
-      MockHttpServletResponse again = pay(mvc, "\"k-1\"", BODY);
-      assertThat(first.getStatus()).isEqualTo(200);
-      assertThat(first.getContentAsString()).contains("\"run\":1");
-      assertThat(first.getHeader("Idempotent-Replayed")).isNull();
-      assertThat(again.getStatus()).isEqualTo(200);
-      assertThat(again.getContentAsString()).isEqualTo(first.getContentAsString());
-      assertThat(again.getHeader("Idempotent-Replayed")).isEqualTo("true");
-
-      MockHttpServletResponse other = pay(mvc, "k-1", BODY.replace("o-1", "o-2"));
-      assertThat(other.getStatus()).isEqualTo(422);
-      assertThat(other.getContentAsString()).contains("PH-HTP-03");
-      MockHttpServletResponse without = pay(mvc, null, BODY);
-      assertThat(without.getStatus()).isEqualTo(400);
-      assertThat(without.getContentAsString()).contains("PH-GRD-01");
-      assertThat(world.notes()).isEqualTo(1);
-    }
-  }
-
-  private static MockHttpServletResponse pay(MockMvc mvc, String key, String body)
-      throws Exception {
-    var request = post("/payments").contentType(MediaType.APPLICATION_JSON).content(body);
-    return mvc.perform(key == null ? request : request.header("Idempotency-Key", key))
-        .andReturn()
-        .getResponse();
   }
 }

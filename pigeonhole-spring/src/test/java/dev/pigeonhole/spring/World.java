@@ -41,8 +41,9 @@ final class World implements AutoCloseable {
     Schema.migrate(database.dataSource());
     Schema.ofDefaults().prefix("pigeonhole_out_").applyTo(database.dataSource());
     database.execute(
-        "CREATE TABLE effect (id VARCHAR(40) PRIMARY KEY, order_id VARCHAR(20) NOT NULL)");
-    database.execute("CREATE TABLE note (order_id VARCHAR(20) NOT NULL)");
+        "CREATE TABLE IF NOT EXISTS effect"
+            + " (id VARCHAR(40) PRIMARY KEY, order_id VARCHAR(20) NOT NULL)");
+    database.execute("CREATE TABLE IF NOT EXISTS note (order_id VARCHAR(20) NOT NULL)");
     context.registerBean("dataSource", DataSource.class, () -> pool, each -> each.setPrimary(true));
     context.registerBean("database", TestDatabase.class, () -> database);
   }

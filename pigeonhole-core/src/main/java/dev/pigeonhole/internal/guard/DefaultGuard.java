@@ -15,6 +15,7 @@ import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.MissingKeyException;
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.OnMissingKey;
+import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.dispatch.Events;
 import dev.pigeonhole.internal.dispatch.Intake;
@@ -467,6 +468,11 @@ public final class DefaultGuard implements Guard {
         forget(retention, pause);
       }
     }
+  }
+
+  @Override
+  public PayloadCodec codec() {
+    return payloads.asCodec();
   }
 
   @Override

@@ -4,6 +4,7 @@ import dev.pigeonhole.Guard;
 import dev.pigeonhole.GuardBody;
 import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.Guarded;
+import dev.pigeonhole.codec.PayloadCodec;
 import java.sql.Connection;
 import java.time.Duration;
 
@@ -36,6 +37,11 @@ record PatientGuard(DefaultGuard guard, Duration patience) implements Guard {
   public <R, X extends Exception> Guarded<R> answer(
       Connection connection, GuardKey key, Class<R> type, GuardBody<R, X> body) throws X {
     return guard.guard(patience, connection, key, type, body);
+  }
+
+  @Override
+  public PayloadCodec codec() {
+    return guard.codec();
   }
 
   /** What runs in the background belongs to the guard behind it. */

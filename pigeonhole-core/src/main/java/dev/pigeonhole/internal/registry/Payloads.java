@@ -164,6 +164,27 @@ public final class Payloads {
     return required(with, type).decode(content, contentType, type);
   }
 
+  /** For bytes and text, too, and with the way out where there is none. */
+  public PayloadCodec asCodec() {
+    return new PayloadCodec() {
+      @Override
+      public String contentType() {
+        return codec == null ? BYTES : codec.contentType();
+      }
+
+      @Override
+      public byte[] encode(Object payload) {
+        byte[] content = Payloads.this.encode(payload).content();
+        return content == null ? new byte[0] : content;
+      }
+
+      @Override
+      public <T> @Nullable T decode(byte @Nullable [] content, String contentType, Class<T> type) {
+        return Payloads.this.decode(content, contentType, type);
+      }
+    };
+  }
+
   /**
    * The codec, if it can show content as fields.
    *
