@@ -62,7 +62,9 @@ final class SpringTransactions implements TransactionSource {
    */
   @Nullable String whyNot(PlatformTransactionManager candidate) {
     try {
-      begin("", candidate).rollback();
+      Spring begun = begin("", candidate);
+      warnWithoutLimit(begun.connection());
+      begun.rollback();
       return null;
     } catch (SQLException e) {
       throw Databases.unreachable(e);
@@ -70,6 +72,25 @@ final class SpringTransactions implements TransactionSource {
       return String.valueOf(e.getMessage()).replaceFirst("^PH-\\S+ ", ""); // the problem has it
     } catch (TransactionException e) {
       return "It cannot begin a transaction that is READ COMMITTED: " + e.getMessage();
+    }
+  }
+
+  /**
+   * In its own transactions the store sets a limit; here the connection is back in the pool before
+   * anybody could take one back.
+   */
+  private void warnWithoutLimit(Connection connection) {
+    try {
+      if (connection.getNetworkTimeout() == 0
+          && !connection.getMetaData().getURL().startsWith("jdbc:h2:") // has no such limit
+          && warned.add("network")) {
+        LOG.warn(
+            "The driver waits for the database for ever when the network is silent, and in"
+                + " transactions of Spring nobody else sets a limit. Give its URL a socketTimeout"
+                + " that is longer than the slowest statement of a handler.");
+      }
+    } catch (SQLException | AbstractMethodError | UnsupportedOperationException e) {
+      LOG.debug("Whether the driver limits its waits for the network is not known", e);
     }
   }
 

@@ -22,9 +22,13 @@ import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.PersistenceContext;
+import jakarta.transaction.Status;
+import jakarta.transaction.UserTransaction;
 import java.sql.Connection;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -38,8 +42,10 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.annotation.Isolation;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.jta.JtaTransactionManager;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
@@ -156,6 +162,76 @@ class HandlerTransactionTest {
     } finally {
       root.detachAppender(log);
       root.setLevel(usual);
+    }
+  }
+
+  static class Stubborn {
+    private final JdbcTemplate jdbc;
+    private final List<String> isolations = new CopyOnWriteArrayList<>();
+
+    Stubborn(JdbcTemplate jdbc) {
+      this.jdbc = jdbc;
+    }
+
+    public List<String> isolations() {
+      return isolations;
+    }
+
+    private void write(OrderPlaced order) {
+      jdbc.update("INSERT INTO note (order_id) VALUES (?)", order.order());
+      isolations.add(jdbc.queryForObject("SHOW transaction_isolation", String.class));
+    }
+
+    @InboxHandler(channel = "orders", key = "serializable")
+    @Transactional(isolation = Isolation.SERIALIZABLE)
+    public void serializable(OrderPlaced order) {
+      write(order);
+    }
+
+    @InboxHandler(channel = "orders", key = "mandatory")
+    @Transactional(propagation = Propagation.MANDATORY)
+    public void mandatory(OrderPlaced order) {
+      write(order);
+    }
+
+    @InboxHandler(channel = "orders", key = "supports")
+    @Transactional(propagation = Propagation.SUPPORTS)
+    public void supports(OrderPlaced order) {
+      write(order);
+    }
+
+    @InboxHandler(channel = "orders", key = "nested")
+    @Transactional(propagation = Propagation.NESTED)
+    public void nested(OrderPlaced order) {
+      write(order);
+    }
+
+    @InboxHandler(channel = "orders", key = "reserve-stock")
+    @Transactional(noRollbackFor = IllegalStateException.class)
+    public void reserve(OrderPlaced order) {
+      write(order);
+      throw new IllegalStateException("rolls back, too");
+    }
+  }
+
+  @Test
+  void anAnnotationCanNeitherChangeTheIsolationNorLetAFailureCommit() {
+    TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
+    try (World world = new World(database, database.pool(50))) {
+      world
+          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class)
+          .with(Stubborn.class)
+          .start();
+      handle(world, 1);
+
+      for (String key : List.of("serializable", "mandatory", "supports", "nested")) {
+        assertThat(world.inbox().find("orders", "m-1", key).orElseThrow().state())
+            .as(key)
+            .isEqualTo(DeliveryState.COMPLETED);
+      }
+      assertThat(delivery(world, 1).state()).isEqualTo(DeliveryState.SCHEDULED);
+      assertThat(world.notes()).isEqualTo(4);
+      assertThat(world.bean(Stubborn.class).isolations()).hasSize(5).containsOnly("read committed");
     }
   }
 
@@ -407,6 +483,84 @@ class HandlerTransactionTest {
           .rootCause()
           .isInstanceOf(ConfigurationException.class)
           .hasMessageStartingWith("PH-TX-10");
+    }
+  }
+
+  /** As much of JTA as Spring asks for before it begins a transaction. */
+  private static final class NoResources implements UserTransaction {
+    private int status = Status.STATUS_NO_TRANSACTION;
+
+    @Override
+    public void begin() {
+      status = Status.STATUS_ACTIVE;
+    }
+
+    @Override
+    public void commit() {
+      status = Status.STATUS_NO_TRANSACTION;
+    }
+
+    @Override
+    public void rollback() {
+      status = Status.STATUS_NO_TRANSACTION;
+    }
+
+    @Override
+    public void setRollbackOnly() {
+      status = Status.STATUS_MARKED_ROLLBACK;
+    }
+
+    @Override
+    public int getStatus() {
+      return status;
+    }
+
+    @Override
+    public void setTransactionTimeout(int seconds) {}
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class Jta {
+    @Bean
+    PlatformTransactionManager manager() {
+      JtaTransactionManager manager = new JtaTransactionManager(new NoResources());
+      manager.setAllowCustomIsolationLevels(true);
+      return manager;
+    }
+  }
+
+  /** It says nothing of the connections that take part, so nobody could join one of them. */
+  @Test
+  void jd03_aManagerOfJtaIsRefusedByInboxesAndGuards() {
+    for (Class<?> user : List.of(World.WithInbox.class, IdempotentMethodTest.WithGuard.class)) {
+      try (World world = World.postgres()) {
+        world.with(World.Basics.class, Jta.class, user);
+        assertThatThrownBy(world::start)
+            .rootCause()
+            .isInstanceOf(ConfigurationException.class)
+            .hasMessageStartingWith("PH-TX-10")
+            .hasMessageContaining("JtaTransactionManager");
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void jd05_aDriverThatWaitsForTheNetworkForEverIsWarnedOf(TestDatabase database) {
+    Predicate<ILoggingEvent> warning = each -> each.getFormattedMessage().contains("socketTimeout");
+    ListAppender<ILoggingEvent> log = logOf(SpringTransactions.class);
+    try (World world = new World(database)) {
+      world.with(World.Basics.class, World.Jdbc.class, World.WithInbox.class).start();
+      assertThat(log.list).filteredOn(warning).hasSize(database.kind() == DatabaseKind.H2 ? 0 : 1);
+      log.list.clear();
+      if (database.kind() != DatabaseKind.H2) {
+        try (TestDatabase limited = database.with("socketTimeout", "60000")) {
+          DataSource pool = limited.pool(3);
+          JdbcTransactionManager manager = new JdbcTransactionManager(pool);
+          GuardTemplate.on(JdbcStore.of(pool), manager, it -> it.named("shop").lanes(4)).close();
+        }
+      }
+      assertThat(log.list).filteredOn(warning).isEmpty();
     }
   }
 
