@@ -6,10 +6,12 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ConfigurationException.Problem;
+import dev.pigeonhole.HandlerOption;
 import dev.pigeonhole.HandlerTransaction;
 import dev.pigeonhole.Headers;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Received;
+import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabases;
@@ -18,6 +20,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.springframework.aop.MethodBeforeAdvice;
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.transaction.annotation.Propagation;
@@ -240,6 +245,52 @@ class HandlerMethodTest {
           .isInstanceOf(ConfigurationException.class)
           .hasMessageStartingWith("PH-CFG-08")
           .hasMessageContaining("again(OrderPlaced)");
+    }
+  }
+
+  static class Failing {
+    @InboxHandler(channel = "orders", key = "failing")
+    public void fail(OrderPlaced order) {
+      throw new IllegalStateException("always");
+    }
+  }
+
+  /** Puts an aspect of the application before the handlers of these tests. */
+  static class Counting implements BeanPostProcessor {
+    private int calls;
+
+    @Override
+    public Object postProcessAfterInitialization(Object bean, String name) {
+      if (!(bean instanceof Failing)) {
+        return bean;
+      }
+      ProxyFactory proxy = new ProxyFactory(bean);
+      proxy.setProxyTargetClass(true);
+      proxy.addAdvice((MethodBeforeAdvice) (method, arguments, target) -> calls++);
+      return proxy.getProxy();
+    }
+  }
+
+  @Test
+  void aHandlerIsCalledThroughItsProxyAndWithItsOptions() {
+    try (World world = world(Failing.class, Counting.class, OnceOnly.class).start()) {
+      world.inbox().accept("orders", order(1));
+      world.inbox().drain();
+
+      assertThat(world.bean(Counting.class).calls).isEqualTo(1);
+      assertThat(world.inbox().find("orders", "m-1", "failing").orElseThrow().state())
+          .isEqualTo(DeliveryState.POISONED);
+    }
+  }
+
+  /** Asks for an option before the inbox is built. */
+  static class OnceOnly implements BeanPostProcessor {
+    @Override
+    public Object postProcessAfterInitialization(Object bean, String name) {
+      return bean instanceof SpringInboxes inboxes
+          ? inboxes.options(
+              "failing", HandlerOption.retrying(RetryPolicy.defaults().maxAttempts(1)))
+          : bean;
     }
   }
 

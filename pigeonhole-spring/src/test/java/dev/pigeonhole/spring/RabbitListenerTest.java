@@ -18,6 +18,8 @@ import org.springframework.amqp.rabbit.connection.CachingConnectionFactory;
 import org.springframework.amqp.rabbit.connection.ConnectionFactory;
 import org.springframework.amqp.rabbit.core.RabbitAdmin;
 import org.springframework.amqp.rabbit.core.RabbitTemplate;
+import org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
@@ -137,6 +139,15 @@ class RabbitListenerTest {
       shop.awaitEmpty();
       assertThat(shop.charges().runs()).containsExactlyInAnyOrder("o-1", "o-2");
       assertThat(shop.world.notes()).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void listenersStopBeforeInboxes() {
+    try (Shop shop = new Shop(RabbitServer.shared())) {
+      assertThat(shop.world.bean(RabbitListenerEndpointRegistry.class).getListenerContainers())
+          .isNotEmpty()
+          .allMatch(each -> ((SmartLifecycle) each).getPhase() > PigeonholeLifecycle.PHASE);
     }
   }
 

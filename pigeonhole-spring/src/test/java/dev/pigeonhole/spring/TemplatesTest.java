@@ -149,6 +149,21 @@ class TemplatesTest {
     }
   }
 
+  @Test
+  void ob04_aTransactionOfAnotherDataSourceIsRefusedByTheOutboxToo() {
+    try (World world = world(TestDatabases.open(DatabaseKind.POSTGRES));
+        TestDatabase other = TestDatabases.open(DatabaseKind.H2)) {
+      TransactionTemplate elsewhere =
+          new TransactionTemplate(new JdbcTransactionManager(other.pool(2)));
+      Woken outbox = new Woken();
+      OutboxTemplate template = OutboxTemplate.of(outbox, world.bean(JdbcStore.class));
+      assertThatThrownBy(() -> elsewhere.executeWithoutResult(status -> template.publish(order(1))))
+          .isInstanceOf(StoreException.class)
+          .hasMessageStartingWith("PH-TX-10");
+      assertThat(outbox.staged).isEmpty();
+    }
+  }
+
   /** The inbox itself has a transaction of its own, whoever calls it. */
   @Test
   void jd08_theInboxItselfAcceptsWhateverBecomesOfTheCaller() {
