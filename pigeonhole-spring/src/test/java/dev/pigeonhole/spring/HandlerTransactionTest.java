@@ -18,6 +18,9 @@ import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.FaultProxy;
+import dev.pigeonhole.support.StatementFault;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import jakarta.persistence.EntityManager;
@@ -305,7 +308,51 @@ class HandlerTransactionTest {
 
       assertThat(delivery(world, 1).state()).isEqualTo(DeliveryState.SCHEDULED);
       assertThat(delivery(world, 1).failures()).isEqualTo(1);
+      assertThat(delivery(world, 1).lastFailure().orElseThrow().toString())
+          .contains("DataIntegrityViolationException")
+          .doesNotContain("COMMIT");
       assertThat(world.completed()).isZero();
+    }
+  }
+
+  /** The database has committed, and nobody is told so. */
+  @Test
+  void aCommitWhoseAnswerIsLostIsNotRunAgain() {
+    for (Class<?> manager : List.of(World.Jdbc.class, World.Jpa.class)) {
+      try (FaultProxy proxy = FaultProxy.to(TestDatabases.server(DatabaseKind.POSTGRES));
+          TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
+          World world = new World(database, database.through(proxy).pool(12))) {
+        world.with(World.Basics.class, manager, World.WithInbox.class).with(Cut.class, Notes.class);
+        world.context.registerBean(FaultProxy.class, () -> proxy);
+        world.start();
+        handle(world, 1);
+        Eventually.until(
+            Charges.LIMIT,
+            () -> {
+              world.inbox().drain();
+              return delivery(world, 1).state() == DeliveryState.COMPLETED;
+            });
+
+        assertThat(proxy.hits()).isEqualTo(1);
+        assertThat(world.notes()).isEqualTo(1);
+      }
+    }
+  }
+
+  static class Cut {
+    private final Notes notes;
+    private final FaultProxy proxy;
+
+    Cut(Notes notes, FaultProxy proxy) {
+      this.notes = notes;
+      this.proxy = proxy;
+    }
+
+    @InboxHandler(channel = "orders", key = "reserve-stock")
+    @Transactional
+    public void reserve(OrderPlaced order) {
+      notes.write(order.order());
+      proxy.atCommit(StatementFault.ANSWER_LOST);
     }
   }
 
@@ -332,6 +379,7 @@ class HandlerTransactionTest {
 
   @Test
   void whatFailsAfterTheCommitIsNoFailureOfTheHandler() {
+    ListAppender<ILoggingEvent> log = logOf(SpringTransactions.class);
     try (World world = World.postgres()) {
       world
           .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class)
@@ -343,7 +391,12 @@ class HandlerTransactionTest {
       assertThat(delivery(world, 1).state())
           .as("%s", delivery(world, 1).lastFailure())
           .isEqualTo(DeliveryState.COMPLETED);
+      assertThat(delivery(world, 1).failures()).isZero();
       assertThat(world.notes()).isEqualTo(1);
+      assertThat(log.list)
+          .extracting(ILoggingEvent::getFormattedMessage)
+          .filteredOn(line -> line.contains("it is not run again"))
+          .hasSize(1);
     }
   }
 

@@ -97,6 +97,7 @@ class RabbitListenerTest {
             CachingConnectionFactory factory =
                 new CachingConnectionFactory("127.0.0.1", server.amqpPort());
             factory.setVirtualHost(host);
+            factory.setPublisherConfirmType(CachingConnectionFactory.ConfirmType.SIMPLE);
             return factory;
           });
       world
@@ -109,10 +110,18 @@ class RabbitListenerTest {
       return world.bean(Charges.class);
     }
 
+    /** Returns when the queue has them. */
     void send(String... orders) {
-      for (String each : orders) {
-        world.bean(RabbitTemplate.class).convertAndSend("orders", each);
-      }
+      world
+          .bean(RabbitTemplate.class)
+          .invoke(
+              channel -> {
+                for (String each : orders) {
+                  channel.convertAndSend("orders", each);
+                }
+                channel.waitForConfirmsOrDie(Charges.LIMIT.toMillis());
+                return null;
+              });
     }
 
     /** Until the broker has nothing left, not even something that was handed out. */

@@ -11,16 +11,21 @@ import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import dev.pigeonhole.transport.Publisher;
 import java.sql.Connection;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /** Accepting and publishing inside the transaction of the caller. */
@@ -110,6 +115,40 @@ class TemplatesTest {
               });
       assertThat(outbox.wakes).isEqualTo(1);
       assertThat(outbox.staged).hasSize(4);
+    }
+  }
+
+  /** An inbox that does not look by itself. */
+  @Configuration(proxyBeanMethods = false)
+  static class Idle {
+    @Bean
+    Inbox inbox(SpringInboxes inboxes, JdbcStore store, PlatformTransactionManager manager) {
+      Duration rare = Duration.ofDays(1);
+      return inboxes.on(store, manager).named("shop").lanes(4).polling(rare, rare).build();
+    }
+
+    @Bean
+    InboxTemplate template(Inbox inbox, JdbcStore store) {
+      return InboxTemplate.of(inbox, store);
+    }
+  }
+
+  @Test
+  void handlersAreWokenAfterTheCommit() {
+    try (World world = World.postgres()) {
+      world
+          .with(World.Basics.class, World.Jdbc.class, Idle.class, World.Running.class)
+          .with(Ignoring.class)
+          .start();
+      for (int number = 1; number <= 20; number++) {
+        Message message = order(number);
+        world
+            .transaction()
+            .executeWithoutResult(
+                status -> world.bean(InboxTemplate.class).accept("orders", message));
+        int done = number;
+        Eventually.until("a handler", Charges.LIMIT, () -> world.completed() == done);
+      }
     }
   }
 
