@@ -127,8 +127,8 @@ class KafkaListenerTest {
       world.context.registerBean(
           "errors", DefaultErrorHandler.class, () -> new DefaultErrorHandler(backOff));
       world
+          .with(Kafka.class, Charges.class, Listener.class) // on purpose before the guard
           .with(World.Basics.class, World.Jdbc.class, IdempotentMethodTest.WithGuard.class)
-          .with(Kafka.class, Charges.class, Listener.class)
           .start();
     }
 

@@ -101,8 +101,8 @@ class RabbitListenerTest {
             return factory;
           });
       world
+          .with(Rabbit.class, Charges.class, Listener.class) // on purpose before the guard
           .with(World.Basics.class, World.Jdbc.class, IdempotentMethodTest.WithGuard.class)
-          .with(Rabbit.class, Charges.class, Listener.class)
           .start();
     }
 
