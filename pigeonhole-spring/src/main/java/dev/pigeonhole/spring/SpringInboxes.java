@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Function;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanFactory;
@@ -59,6 +60,9 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 public final class SpringInboxes implements BeanFactoryAware, SmartInitializingSingleton {
   private final Map<String, HandlerOption[]> options = new TreeMap<>();
   private final Map<String, MessageSource[]> sources = new TreeMap<>();
+  private final Map<String, ChannelBuilder> made = new TreeMap<>();
+  private HandlerOption[] optionsOfAll = {};
+  private @Nullable Function<String, ChannelBuilder> maker;
   private final Set<String> taken = new LinkedHashSet<>();
   private @Nullable ConfigurableListableBeanFactory beans;
   private @Nullable List<HandlerMethod> methods;
@@ -75,6 +79,30 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
   public SpringInboxes options(String key, HandlerOption... more) {
     options.put(key, more);
     return this;
+  }
+
+  /** Options of every handler whose annotation and {@link #options} do not say otherwise. */
+  public SpringInboxes optionsOfAll(HandlerOption... defaults) {
+    optionsOfAll = defaults.clone();
+    return this;
+  }
+
+  /**
+   * Makes the channels that handlers name and that are no beans, each once. Without it they are
+   * refused, so that a name cannot be misspelt.
+   */
+  public SpringInboxes otherChannels(Function<String, ChannelBuilder> each) {
+    maker = each;
+    return this;
+  }
+
+  /** The keys of stored handlers that hold a connection while they run, for the size of a pool. */
+  public Set<String> transactionalHandlers() {
+    Set<String> keys = new LinkedHashSet<>();
+    methods().stream()
+        .filter(each -> each.inTransaction() && !each.declared.inline())
+        .forEach(each -> keys.add(each.declared.key()));
+    return keys;
   }
 
   /** Where the messages of a channel come from besides {@link Inbox#accept}. */
@@ -173,6 +201,14 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
         .getBeansOfType(ChannelBuilder.class)
         .values()
         .forEach(each -> declared.put(each.name(), each));
+    if (maker != null) {
+      for (HandlerMethod each : methods()) {
+        String channel = each.declared.channel();
+        if (!declared.containsKey(channel) && !channel.isBlank()) {
+          declared.put(channel, made.computeIfAbsent(channel, maker));
+        }
+      }
+    }
     return declared;
   }
 
@@ -195,6 +231,20 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
                     .formatted(each.declared.key(), first.place, each.place)));
       }
     }
+    options.keySet().stream()
+        .filter(key -> !keys.containsKey(key))
+        .forEach(
+            key ->
+                problems.add(
+                    new Problem(
+                        ErrorCode.HANDLER_KEY_UNKNOWN,
+                        ("There are options for the handler key '%s', which no method with"
+                                + " @InboxHandler has. Known are: %s. Correct the key.")
+                            .formatted(
+                                key, keys.isEmpty() ? "none" : String.join(", ", keys.keySet())))));
+    sources.keySet().stream()
+        .filter(channel -> !channels.contains(channel))
+        .forEach(channel -> problems.add(unknownChannel("A source", channel)));
     return problems;
   }
 
@@ -247,7 +297,7 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
   }
 
   private HandlerOption[] optionsOf(HandlerMethod method) {
-    List<HandlerOption> chosen = new ArrayList<>();
+    List<HandlerOption> chosen = new ArrayList<>(List.of(optionsOfAll));
     InboxHandler declared = method.declared;
     method.within().ifPresent(time -> chosen.add(HandlerOption.within(time)));
     if (declared.atMost() != 0) {

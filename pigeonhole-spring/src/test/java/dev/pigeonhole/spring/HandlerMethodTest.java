@@ -4,6 +4,7 @@ import static dev.pigeonhole.spring.World.order;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import dev.pigeonhole.Channel;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.HandlerOption;
@@ -13,18 +14,23 @@ import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Received;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabases;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.springframework.aop.MethodBeforeAdvice;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.scheduling.annotation.Async;
+import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
 
@@ -311,6 +317,64 @@ class HandlerMethodTest {
       assertThat(running.isRunning()).isTrue();
       world.context.close();
       assertThat(running.isRunning()).isFalse();
+    }
+  }
+
+  static class Parcels {
+    @InboxHandler(channel = "parcels", key = "pack")
+    void pack(OrderPlaced order) {
+      throw new IllegalStateException("no tape");
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class MadeChannels {
+    @Bean
+    SpringInboxes inboxes() {
+      return new SpringInboxes()
+          .otherChannels(Channel::named)
+          .optionsOfAll(HandlerOption.retrying(RetryPolicy.defaults().maxAttempts(1)));
+    }
+
+    @Bean
+    Inbox inbox(SpringInboxes inboxes, DataSource dataSource, PlatformTransactionManager manager) {
+      return inboxes.on(JdbcStore.of(dataSource), manager).build();
+    }
+  }
+
+  @Test
+  void channelsThatAreNoBeansCanBeMadeAndAllHandlersBeGivenOptions() {
+    try (World world =
+        new World(TestDatabases.open(DatabaseKind.H2))
+            .with(World.Basics.class, World.Jdbc.class, MadeChannels.class, Parcels.class)
+            .start()) {
+      world.inbox().accept("parcels", order(1));
+      world.inbox().drain();
+
+      assertThat(world.inbox().find("parcels", "m-1", "pack").orElseThrow().state())
+          .isEqualTo(DeliveryState.POISONED);
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class Misspelt extends MadeChannels {
+    @Override
+    @Bean
+    SpringInboxes inboxes() {
+      return super.inboxes().options("pakc", HandlerOption.atMost(1)).source("parcel");
+    }
+  }
+
+  @Test
+  void optionsAndSourcesOfWhatDoesNotExistAreRefused() {
+    try (World world =
+        new World(TestDatabases.open(DatabaseKind.H2))
+            .with(World.Basics.class, World.Jdbc.class, Misspelt.class, Parcels.class)) {
+      Throwable refused = NestedExceptionUtils.getMostSpecificCause(catchThrowable(world::start));
+      assertThat(refused)
+          .hasMessageContaining("options for the handler key 'pakc'")
+          .hasMessageContaining("Known are: pack.")
+          .hasMessageContaining("A source: there is no channel 'parcel'.");
     }
   }
 }
