@@ -1,0 +1,129 @@
+package dev.pigeonhole.spring.boot;
+
+import java.lang.reflect.Parameter;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.RecordComponent;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import org.springframework.boot.context.properties.bind.Name;
+
+/** The names that properties may have, those that they once had, and what somebody meant. */
+final class KnownProperties {
+  /** What was there under other names; the text says what to do instead. */
+  private static final Map<String, String> FORMER =
+      Map.ofEntries(
+          Map.entry(
+              "max-retries",
+              "It is pigeonhole.inbox.retry.max-attempts now, and the first attempt counts."),
+          Map.entry(
+              "polling-interval",
+              "It is pigeonhole.inbox.polling.min and pigeonhole.inbox.polling.max now."),
+          Map.entry(
+              "stuck-threshold",
+              "It is gone: a handler may take as long as it likes. A node is dead after"
+                  + " pigeonhole.inbox.dead-after."),
+          Map.entry("lock", "It is gone: there is no lock to win."),
+          Map.entry("retention.lock-name", "It is gone: the row of the inbox is the lock."),
+          Map.entry(
+              "retention.interval", "It is gone: the pace follows from the times that are kept."),
+          Map.entry(
+              "retention.batch-size", "It is gone: the pace follows from the times that are kept."),
+          Map.entry("reject-messages-without-key", "It is pigeonhole.inbox.missing-id=reject now."),
+          Map.entry("missing-key", "It is pigeonhole.inbox.missing-id now."),
+          Map.entry("retry.multiplier", "It is gone: waits double with each failure."));
+
+  private KnownProperties() {}
+
+  /** Every name; a star stands for any name of a handler or a channel. */
+  static List<String> names() {
+    List<String> names = new ArrayList<>();
+    collect("pigeonhole", PigeonholeProperties.class, names);
+    return names;
+  }
+
+  private static void collect(String at, Class<?> type, List<String> names) {
+    RecordComponent[] components = type.getRecordComponents();
+    for (int i = 0; i < components.length; i++) {
+      RecordComponent each = components[i];
+      String name = at + "." + nameOf(each, type.getDeclaredConstructors()[0].getParameters()[i]);
+      if (each.getType().isRecord()) {
+        collect(name, each.getType(), names);
+      } else if (each.getGenericType() instanceof ParameterizedType map
+          && map.getActualTypeArguments()[1] instanceof Class<?> value) {
+        collect(name + ".*", value, names);
+      } else {
+        names.add(name);
+      }
+    }
+  }
+
+  private static String nameOf(RecordComponent component, Parameter parameter) {
+    Name said = parameter.getAnnotation(Name.class);
+    return said == null
+        ? component.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT)
+        : said.value();
+  }
+
+  /** What to do about a name that does not exist. */
+  static String wayOut(String unknown) {
+    for (String prefix : List.of("pigeonhole.inbox.", "pigeonhole.")) {
+      if (unknown.startsWith(prefix)) {
+        String rest = unknown.substring(prefix.length());
+        Optional<String> former =
+            FORMER.entrySet().stream()
+                .filter(each -> rest.equals(each.getKey()) || rest.startsWith(each.getKey() + "."))
+                .map(Map.Entry::getValue)
+                .findFirst();
+        if (former.isPresent()) {
+          return former.get();
+        }
+      }
+    }
+    return nearest(unknown).map(each -> "Did you mean %s?".formatted(each)).orElse("Remove it.");
+  }
+
+  static Optional<String> nearest(String unknown) {
+    String nearest = null;
+    int least = Math.max(3, unknown.length() / 4);
+    for (String each : names()) {
+      String name = like(each, unknown);
+      int distance = distance(name, unknown);
+      if (distance <= least) {
+        nearest = name;
+        least = distance - 1;
+      }
+    }
+    return Optional.ofNullable(nearest);
+  }
+
+  /** With the name that somebody wrote in the place of the star. */
+  private static String like(String pattern, String unknown) {
+    String[] wanted = pattern.split("\\.", -1);
+    String[] given = unknown.split("\\.", -1);
+    if (wanted.length > 2 && wanted[2].equals("*") && given.length > 2) {
+      wanted[2] = given[2];
+    }
+    return String.join(".", wanted);
+  }
+
+  /** How many letters have to change. */
+  private static int distance(String one, String other) {
+    int[] row = new int[other.length() + 1];
+    for (int j = 0; j <= other.length(); j++) {
+      row[j] = j;
+    }
+    for (int i = 1; i <= one.length(); i++) {
+      int diagonal = row[0];
+      row[0] = i;
+      for (int j = 1; j <= other.length(); j++) {
+        int changed = diagonal + (one.charAt(i - 1) == other.charAt(j - 1) ? 0 : 1);
+        diagonal = row[j];
+        row[j] = Math.min(changed, 1 + Math.min(row[j], row[j - 1]));
+      }
+    }
+    return row[other.length()];
+  }
+}

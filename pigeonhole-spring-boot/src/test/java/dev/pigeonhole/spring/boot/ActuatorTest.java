@@ -1,0 +1,220 @@
+package dev.pigeonhole.spring.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.PoisonException;
+import dev.pigeonhole.admin.AuditEntry;
+import dev.pigeonhole.spring.InboxHandler;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.Status;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Configuration;
+
+/** What operators see and do over HTTP. */
+class ActuatorTest {
+  private final HttpClient http = HttpClient.newHttpClient();
+
+  record Order(String id) {}
+
+  @Test
+  void operatorsSeeWhereThingsStandAndRetryWhatIsPoisoned() throws Exception {
+    try (ConfigurableApplicationContext context = run()) {
+      Inbox inbox = context.getBean(Inbox.class);
+      inbox.accept("orders", Message.of("m-1", new Order("secret-1")));
+      inbox.drain();
+
+      String all = get(context, "").body();
+      assertThat(all).contains("\"kind\":\"inbox\"").contains("\"poisoned\":1");
+      HttpResponse<String> one = get(context, "/inbox");
+      assertThat(one.body()).contains("PoisonException").doesNotContain("secret-1");
+      assertThat(get(context, "/other").statusCode()).isEqualTo(404);
+
+      assertThat(post(context, "{\"action\":\"retry\",\"handler\":\"see\"}").statusCode())
+          .as("without a reason")
+          .isEqualTo(400);
+      assertThat(post(context, "{\"action\":\"burn\",\"reason\":\"r\"}").statusCode())
+          .isEqualTo(400);
+      assertThat(post(context, "{\"action\":\"retry\",\"reason\":\"r\"}").statusCode())
+          .as("everything")
+          .isEqualTo(400);
+      String retry = "{\"action\":\"retry\",\"handler\":\"see\",\"reason\":\"mended\"%s}";
+      assertThat(post(context, retry.formatted(",\"dryRun\":true")).body())
+          .contains("\"matched\":1")
+          .contains("\"changed\":0");
+      assertThat(post(context, retry.formatted(",\"actor\":\"ann\"")).body())
+          .contains("\"changed\":1");
+      assertThat(inbox.admin().audit(10))
+          .extracting(AuditEntry::toString)
+          .anySatisfy(each -> assertThat(each).contains("ann").contains("mended"));
+
+      assertThat(
+              post(context, "{\"action\":\"pause\",\"handler\":\"see\",\"reason\":\"slow\"}")
+                  .statusCode())
+          .isEqualTo(200);
+      assertThat(get(context, "/inbox").body()).contains("slow");
+    }
+  }
+
+  @Test
+  void whoMayOnlyReadChangesNothing() throws Exception {
+    try (ConfigurableApplicationContext context =
+        run("management.endpoint.pigeonhole.access=read-only")) {
+      assertThat(get(context, "").statusCode()).isEqualTo(200);
+      assertThat(post(context, "{\"action\":\"wake\"}").statusCode()).isEqualTo(405);
+    }
+  }
+
+  @Test
+  void theEndpointIsThereOnlyWhereItIsExposed() {
+    AutoConfigurationTest.runner()
+        .withUserConfiguration(Handling.class)
+        .run(context -> assertThat(context).doesNotHaveBean(PigeonholeEndpoint.class));
+    AutoConfigurationTest.runner()
+        .withUserConfiguration(Handling.class)
+        .withPropertyValues("management.endpoints.web.exposure.include=pigeonhole")
+        .run(context -> assertThat(context).hasSingleBean(PigeonholeEndpoint.class));
+    AutoConfigurationTest.runner()
+        .withUserConfiguration(AutoConfigurationTest.Handling.class)
+        .withClassLoader(
+            new FilteredClassLoader(
+                "org.springframework.boot.actuate", "org.springframework.boot.health"))
+        .run(
+            context ->
+                assertThat(context)
+                    .hasNotFailed()
+                    .doesNotHaveBean("pigeonholeEndpoint")
+                    .doesNotHaveBean("pigeonholeHealthIndicator"));
+  }
+
+  @Test
+  void healthIsUpWhilePoisonedDeliveriesAreOnlyTold() {
+    AutoConfigurationTest.runner()
+        .withUserConfiguration(Handling.class)
+        .run(
+            context -> {
+              Inbox inbox = context.getBean(Inbox.class);
+              inbox.accept("orders", Message.of("m-1", new Order("o-1")));
+              inbox.drain();
+              Health health = context.getBean(PigeonholeHealthIndicator.class).health();
+              assertThat(health.getStatus()).isEqualTo(Status.UP);
+              assertThat(health.getDetails().get("inbox").toString()).contains("poisoned=1");
+            });
+  }
+
+  @Test
+  void healthIsDownWhenTheStoreDoesNotAnswer() {
+    AutoConfigurationTest.runner()
+        .withUserConfiguration(Handling.class)
+        .run(
+            context -> {
+              context.getBean(com.zaxxer.hikari.HikariDataSource.class).close();
+              Health health = context.getBean(PigeonholeHealthIndicator.class).health();
+              assertThat(health.getStatus()).isEqualTo(Status.DOWN);
+            });
+  }
+
+  @Test
+  void healthIsDownWhenAnInboxHasNotWorkedForLongerThanARestartTakes() {
+    AutoConfigurationTest.runner()
+        .withUserConfiguration(Handling.class)
+        .withPropertyValues(
+            "pigeonhole.inbox.background-processing=true", "pigeonhole.inbox.restart-delay=0s")
+        .run(
+            context -> {
+              PigeonholeHealthIndicator indicator =
+                  context.getBean(PigeonholeHealthIndicator.class);
+              assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
+              context.getBean(dev.pigeonhole.spring.PigeonholeLifecycle.class).stop();
+              indicator.health();
+              assertThat(indicator.health().getStatus()).isEqualTo(Status.DOWN);
+              context.getBean(dev.pigeonhole.spring.PigeonholeLifecycle.class).start();
+              assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
+            });
+  }
+
+  @Test
+  void healthCanBeSwitchedOff() {
+    AutoConfigurationTest.runner()
+        .withUserConfiguration(Handling.class)
+        .withPropertyValues("management.health.pigeonhole.enabled=false")
+        .run(context -> assertThat(context).doesNotHaveBean(PigeonholeHealthIndicator.class));
+  }
+
+  @Test
+  void infoTellsWhatItRunsOn() {
+    AutoConfigurationTest.runner()
+        .withUserConfiguration(Handling.class)
+        .run(
+            context -> {
+              org.springframework.boot.actuate.info.Info.Builder info =
+                  new org.springframework.boot.actuate.info.Info.Builder();
+              context.getBean(PigeonholeInfoContributor.class).contribute(info);
+              assertThat(info.build().get("pigeonhole").toString())
+                  .contains("H2")
+                  .contains("rabbitmq")
+                  .contains("kafka");
+            });
+  }
+
+  private static ConfigurableApplicationContext run(String... more) {
+    List<String> properties =
+        new ArrayList<>(
+            List.of(
+                "server.port=0",
+                "spring.flyway.enabled=false",
+                "spring.datasource.url=jdbc:h2:mem:%s;DB_CLOSE_DELAY=-1"
+                    .formatted(UUID.randomUUID()),
+                "pigeonhole.inbox.background-processing=false",
+                "management.endpoints.web.exposure.include=pigeonhole"));
+    properties.addAll(List.of(more));
+    return new SpringApplicationBuilder(Handling.class)
+        .properties(properties.toArray(String[]::new))
+        .run();
+  }
+
+  private HttpResponse<String> get(ConfigurableApplicationContext context, String path)
+      throws IOException, InterruptedException {
+    return http.send(request(context, path).build(), BodyHandlers.ofString());
+  }
+
+  private HttpResponse<String> post(ConfigurableApplicationContext context, String body)
+      throws IOException, InterruptedException {
+    return http.send(
+        request(context, "/inbox")
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofString(body))
+            .build(),
+        BodyHandlers.ofString());
+  }
+
+  private static HttpRequest.Builder request(ConfigurableApplicationContext context, String path) {
+    String port = context.getEnvironment().getProperty("local.server.port");
+    return HttpRequest.newBuilder(
+        URI.create("http://localhost:%s/actuator/pigeonhole%s".formatted(port, path)));
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class Handling {
+    @InboxHandler(channel = "orders", key = "see")
+    void see(Order order) {
+      throw new PoisonException("no use: " + order.id());
+    }
+  }
+}

@@ -1,0 +1,317 @@
+package dev.pigeonhole.spring.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.ChannelBuilder;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.codec.PayloadCodec;
+import dev.pigeonhole.jackson.Jackson2Codec;
+import dev.pigeonhole.jackson.JacksonCodec;
+import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.outbox.Outbox;
+import dev.pigeonhole.spring.GuardTemplate;
+import dev.pigeonhole.spring.IdempotentMethods;
+import dev.pigeonhole.spring.InboxHandler;
+import dev.pigeonhole.spring.InboxTemplate;
+import dev.pigeonhole.spring.OutboxTemplate;
+import dev.pigeonhole.spring.PigeonholeLifecycle;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.jackson.autoconfigure.JacksonAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceTransactionManagerAutoConfiguration;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Primary;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.annotation.Transactional;
+
+/** Which beans there are, and when they keep away. */
+class AutoConfigurationTest {
+
+  static ApplicationContextRunner runner() {
+    return new ApplicationContextRunner()
+        .withConfiguration(
+            AutoConfigurations.of(
+                DataSourceAutoConfiguration.class,
+                DataSourceTransactionManagerAutoConfiguration.class,
+                TransactionAutoConfiguration.class,
+                JacksonAutoConfiguration.class,
+                PigeonholeAutoConfiguration.class,
+                PigeonholeCodecAutoConfiguration.class,
+                PigeonholeOutboxAutoConfiguration.class,
+                PigeonholeSourcesAutoConfiguration.class,
+                PigeonholeActuatorAutoConfiguration.class,
+                PigeonholeMetricsAutoConfiguration.class))
+        .withPropertyValues(
+            "spring.datasource.url=jdbc:h2:mem:%s;DB_CLOSE_DELAY=-1".formatted(UUID.randomUUID()),
+            "pigeonhole.inbox.background-processing=false");
+  }
+
+  @Test
+  void anApplicationWithAHandlerGetsAllThatItNeeds() {
+    runner()
+        .withUserConfiguration(Handling.class)
+        .run(
+            context -> {
+              assertThat(context)
+                  .hasNotFailed()
+                  .hasBean("pigeonholeInbox")
+                  .hasBean("pigeonholeJdbcStore")
+                  .hasBean("pigeonholeHandlerRegistry")
+                  .hasBean("pigeonholeSchemaInitializer")
+                  .hasBean("pigeonholeInboxProcessor")
+                  .hasSingleBean(InboxTemplate.class)
+                  .hasSingleBean(GuardTemplate.class)
+                  .hasSingleBean(IdempotentMethods.class)
+                  .doesNotHaveBean("pigeonholeOutbox");
+              assertThat(context.getBean(PigeonholeLifecycle.class).getPhase())
+                  .isEqualTo(Integer.MAX_VALUE - 1000);
+              Inbox inbox = context.getBean(Inbox.class);
+              inbox.accept("orders", Message.of("m-1", new Order("o-1")));
+              inbox.drain();
+              assertThat(context.getBean(Handling.class).seen).containsExactly("o-1");
+            });
+  }
+
+  @Test
+  void anApplicationWithoutHandlersStartsWithoutInboxAndWithoutTables() {
+    runner()
+        .withPropertyValues("pigeonhole.jdbc.initialize-schema=never")
+        .run(
+            context ->
+                assertThat(context)
+                    .hasNotFailed()
+                    .doesNotHaveBean(Inbox.class)
+                    .doesNotHaveBean(PigeonholeLifecycle.class));
+  }
+
+  @Test
+  void anApplicationWithoutDataSourceGetsNothing() {
+    new ApplicationContextRunner()
+        .withConfiguration(
+            AutoConfigurations.of(
+                PigeonholeAutoConfiguration.class,
+                PigeonholeOutboxAutoConfiguration.class,
+                PigeonholeActuatorAutoConfiguration.class,
+                PigeonholeMetricsAutoConfiguration.class))
+        .withUserConfiguration(Handling.class)
+        .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(JdbcStore.class));
+  }
+
+  @Test
+  void theInboxCanBeSwitchedOff() {
+    runner()
+        .withUserConfiguration(Handling.class)
+        .withPropertyValues("pigeonhole.inbox.enabled=false")
+        .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(Inbox.class));
+  }
+
+  @Test
+  void anInboxOfOnesOwnIsTaken() {
+    runner()
+        .withUserConfiguration(OwnInbox.class)
+        .run(
+            context ->
+                assertThat(context)
+                    .hasNotFailed()
+                    .hasSingleBean(Inbox.class)
+                    .doesNotHaveBean("pigeonholeInbox")
+                    .doesNotHaveBean("pigeonholeInboxProcessor")
+                    .hasSingleBean(InboxTemplate.class));
+  }
+
+  @Test
+  void customizersHaveTheLastWord() {
+    runner()
+        .withUserConfiguration(Handling.class)
+        .withBean(InboxCustomizer.class, () -> inbox -> inbox.named("theirs"))
+        .run(context -> assertThat(context.getBean(Inbox.class).name()).isEqualTo("theirs"));
+  }
+
+  @Test
+  void channelsThatAreBeansAreTaken() {
+    runner()
+        .withUserConfiguration(Handling.class)
+        .withBean(
+            Channel.class,
+            () -> Channel.named("payments").on(String.class).handle("count", each -> {}).build())
+        .withBean(ChannelBuilder.class, () -> Channel.named("orders").onConflict(OnConflict.REJECT))
+        .run(
+            context -> {
+              Inbox inbox = context.getBean(Inbox.class);
+              inbox.accept("payments", Message.of("m-1", "paid"));
+              inbox.accept("orders", Message.of("m-1", new Order("o-1")));
+              assertThat(inbox.drain()).isEqualTo(2);
+            });
+  }
+
+  @Test
+  void theCodecIsThatOfTheApplication() {
+    runner()
+        .run(
+            context ->
+                assertThat(context).getBean(PayloadCodec.class).isInstanceOf(JacksonCodec.class));
+    runner()
+        .withBean(PayloadCodec.class, Jackson2Codec::create)
+        .run(
+            context ->
+                assertThat(context).getBean(PayloadCodec.class).isInstanceOf(Jackson2Codec.class));
+    runner()
+        .withClassLoader(new FilteredClassLoader("tools.jackson"))
+        .withBean(com.fasterxml.jackson.databind.ObjectMapper.class)
+        .run(
+            context ->
+                assertThat(context).getBean(PayloadCodec.class).isInstanceOf(Jackson2Codec.class));
+    runner()
+        .withClassLoader(new FilteredClassLoader("dev.pigeonhole.jackson"))
+        .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(PayloadCodec.class));
+  }
+
+  @Test
+  void theOutboxComesWhenItIsEnabled() {
+    ApplicationContextRunner enabled =
+        runner()
+            .withUserConfiguration(Publishing.class)
+            .withPropertyValues("pigeonhole.outbox.enabled=true");
+    enabled.run(
+        context ->
+            assertThat(context)
+                .hasNotFailed()
+                .hasSingleBean(Outbox.class)
+                .hasBean("pigeonholeOutboxRelay")
+                .hasSingleBean(OutboxTemplate.class));
+    enabled
+        .withClassLoader(new FilteredClassLoader("dev.pigeonhole.outbox"))
+        .run(context -> assertThat(context).doesNotHaveBean("pigeonholeOutbox"));
+  }
+
+  @Test
+  void ofSeveralDataSourcesTheMarkedOneIsTaken() {
+    runner()
+        .withUserConfiguration(Handling.class, TwoDatabases.class)
+        .run(
+            context -> {
+              assertThat(context).hasNotFailed();
+              assertThat(context.getBean(JdbcStore.class).dataSource())
+                  .isSameAs(context.getBean("second"));
+            });
+  }
+
+  @Test
+  void tablesAreMadeAsThePropertySays() {
+    runner()
+        .withUserConfiguration(Handling.class)
+        .withPropertyValues("pigeonhole.jdbc.table-prefix=shop_")
+        .run(
+            context ->
+                assertThat(
+                        new JdbcTemplate(context.getBean(DataSource.class))
+                            .queryForObject("SELECT count(*) FROM \"shop_message\"", Integer.class))
+                    .isZero());
+  }
+
+  @Test
+  void aPoolOfTheUsualSizeIsEnoughForTransactionalHandlers() {
+    runner()
+        .withUserConfiguration(TransactionalHandling.class)
+        .run(context -> assertThat(context).hasNotFailed().hasSingleBean(Inbox.class));
+  }
+
+  @Test
+  void aContextThatIsStoppedAndStartedAgainGoesOn() {
+    runner()
+        .withUserConfiguration(Handling.class)
+        .withPropertyValues("pigeonhole.inbox.background-processing=true")
+        .run(
+            context -> {
+              PigeonholeLifecycle lifecycle = context.getBean(PigeonholeLifecycle.class);
+              assertThat(lifecycle.isRunning()).isTrue();
+              context.getSourceApplicationContext().stop();
+              assertThat(lifecycle.isRunning()).isFalse();
+              context.getSourceApplicationContext().start();
+              lifecycle.start();
+              assertThat(lifecycle.isRunning()).isTrue();
+            });
+  }
+
+  record Order(String id) {}
+
+  @Configuration(proxyBeanMethods = false)
+  static class Handling {
+    final List<String> seen = new CopyOnWriteArrayList<>();
+
+    @InboxHandler(channel = "orders", key = "see")
+    void see(Order order) {
+      seen.add(order.id());
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class TransactionalHandling {
+    @InboxHandler(channel = "orders", key = "see")
+    @Transactional
+    public void see(Order order) {}
+
+    @InboxHandler(channel = "orders", key = "look")
+    @Transactional
+    public void look(Order order) {}
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class OwnInbox {
+    @Bean
+    Inbox mine(JdbcStore store) {
+      Channel channel = Channel.named("mine").on(String.class).handle("mine", each -> {}).build();
+      return Inbox.on(store).channel(channel).build();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class Publishing {
+    @Bean
+    OutboxCustomizer routes() {
+      return outbox -> outbox.route(Order.class, new Nowhere());
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class TwoDatabases {
+    @Bean
+    @Primary
+    DataSource first() {
+      return new DriverManagerDataSource("jdbc:h2:mem:first;DB_CLOSE_DELAY=-1");
+    }
+
+    @Bean
+    @PigeonholeDataSource
+    DataSource second() {
+      return new DriverManagerDataSource("jdbc:h2:mem:second;DB_CLOSE_DELAY=-1");
+    }
+
+    @Bean
+    @Primary
+    PlatformTransactionManager firstManager() {
+      return new JdbcTransactionManager(first());
+    }
+
+    @Bean
+    @PigeonholeTransactionManager
+    PlatformTransactionManager secondManager(@PigeonholeDataSource DataSource second) {
+      return new JdbcTransactionManager(second);
+    }
+  }
+}

@@ -1,0 +1,259 @@
+package dev.pigeonhole.spring.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import dev.pigeonhole.spring.InboxHandler;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Primary;
+import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.StandardEnvironment;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.annotation.Transactional;
+
+/** What somebody reads when his application does not start. */
+@ExtendWith(OutputCaptureExtension.class)
+class FailureTest {
+
+  record Order(String id) {}
+
+  @Test
+  void unknownPropertiesAreRefusedWithWhatWasMeant(CapturedOutput output) {
+    assertThat(report(output, Handling.class, "pigeonhole.inbox.dead-afer=9s"))
+        .contains("PH-SPR-04: the property pigeonhole.inbox.dead-afer does not exist")
+        .contains("Did you mean pigeonhole.inbox.dead-after?");
+  }
+
+  @Test
+  void wordsThatWereReplacedAreRefusedWithTheNewOnes(CapturedOutput output) {
+    assertThat(report(output, Handling.class, "pigeonhole.inbox.max-retries=3"))
+        .contains("It is pigeonhole.inbox.retry.max-attempts now");
+  }
+
+  @Test
+  void variablesOfTheEnvironmentBelongToOthersAsWell() {
+    StandardEnvironment environment = new StandardEnvironment();
+    environment
+        .getPropertySources()
+        .replace(
+            StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME,
+            new org.springframework.core.env.SystemEnvironmentPropertySource(
+                StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME,
+                java.util.Map.of("PIGEONHOLE_URL", "http://elsewhere", "PIGEONHOLE_INBOX_X", "1")));
+    environment
+        .getPropertySources()
+        .addFirst(new MapPropertySource("test", java.util.Map.of("pigeonhole.inbox.name", "shop")));
+    AutoConfigurationTest.runner()
+        .withUserConfiguration(Handling.class)
+        .withInitializer(context -> context.setEnvironment(environment))
+        .run(context -> assertThat(context).hasNotFailed());
+  }
+
+  @Test
+  void valuesOutOfRangeAreToldAllTogether(CapturedOutput output) {
+    assertThat(
+            report(
+                output,
+                Handling.class,
+                "pigeonhole.inbox.beat=2s",
+                "pigeonhole.inbox.dead-after=5s",
+                "pigeonhole.inbox.lanes=0",
+                "pigeonhole.jdbc.table-prefix=a-b",
+                "pigeonhole.inbox.retention.keep-receipts=0s",
+                "pigeonhole.handlers.see.retry.max-attempts=0"))
+        .contains("Pigeonhole cannot start, for 5 reasons:")
+        .contains(
+            "PH-CFG-01: pigeonhole.inbox.dead-after is 5s, and pigeonhole.inbox.beat is 2s: a node"
+                + " that misses one beat would be taken for dead. Make dead-after at least three"
+                + " beats, 6s.")
+        .contains("PH-CFG-05: pigeonhole.inbox.lanes is 0. Use 1 to 4,096.")
+        .contains("PH-CFG-06: pigeonhole.jdbc.table-prefix: ")
+        .contains("PH-RET-01: pigeonhole.inbox.retention.keep-receipts is 0ms. Use 1s to 36500d.")
+        .contains("PH-CFG-03: pigeonhole.handlers.see.retry.max-attempts is 0.");
+  }
+
+  @Test
+  void missingTablesNameThePropertyThatMakesThem(CapturedOutput output) {
+    assertThat(report(output, Handling.class, "pigeonhole.jdbc.initialize-schema=never"))
+        .contains("PH-DB-02: There are no tables pigeonhole_…")
+        .contains("Set pigeonhole.jdbc.initialize-schema=always");
+  }
+
+  @Test
+  void aPoolThatIsTooSmallNamesItsProperty(CapturedOutput output) {
+    assertThat(
+            report(
+                output,
+                Transactional1.class,
+                "pigeonhole.inbox.concurrency=8",
+                "spring.datasource.hikari.maximum-pool-size=10"))
+        .contains("PH-CFG-09: The pool has 10 connections and the inbox may hold 12 at once")
+        .contains("spring.datasource.hikari.maximum-pool-size");
+  }
+
+  @Test
+  void handlersWithoutKeyOrWithTheSameAreNamed(CapturedOutput output) {
+    assertThat(report(output, Keys.class))
+        .contains("PH-KEY-01: Handler method blank(Order)")
+        .contains("PH-KEY-02: The handler key 'same' is used by")
+        .contains("one(Order)")
+        .contains("two(Order)");
+  }
+
+  @Test
+  void aPayloadThatIsNoClassIsNamed(CapturedOutput output) {
+    assertThat(report(output, NoPayload.class)).contains("PH-SPR-01: Handler method nothing()");
+  }
+
+  @Test
+  void severalDataSourcesAskForAMark(CapturedOutput output) {
+    assertThat(report(output, TwoDataSources.class))
+        .contains("PH-SPR-03: There are 2 beans of DataSource: one, two.")
+        .contains("@PigeonholeDataSource");
+  }
+
+  @Test
+  void aTransactionManagerOfAnotherDataSourceIsRefused(CapturedOutput output) {
+    assertThat(report(output, ForeignManager.class))
+        .contains("PH-TX-10: The transaction manager of an inbox: ")
+        .contains("@PigeonholeTransactionManager");
+  }
+
+  @Test
+  void aTransportWhoseConnectionIsMissingNamesTheStarter(CapturedOutput output) {
+    assertThat(
+            report(
+                output,
+                Handling.class,
+                "pigeonhole.channels.orders.transport=rabbitmq",
+                "spring.autoconfigure.exclude="
+                    + "org.springframework.boot.amqp.autoconfigure.RabbitAutoConfiguration,"
+                    + "org.springframework.boot.amqp.autoconfigure.health.RabbitHealthContributorAutoConfiguration"))
+        .contains("PH-SPR-05: Channel 'orders': its transport is rabbitmq")
+        .contains("from Spring Boot 4.2 on: spring-boot-starter-rabbitmq");
+  }
+
+  @Test
+  void namesOfHandlersAndChannelsThatDoNotExistAreRefused(CapturedOutput output) {
+    assertThat(
+            report(
+                output,
+                Handling.class,
+                "pigeonhole.channels.order.mode=inline",
+                "pigeonhole.handlers.sea.timeout=3s"))
+        .contains("PH-CFG-17: A source: there is no channel 'order'. Known are: orders.")
+        .contains("PH-KEY-06: There are options for the handler key 'sea'")
+        .contains("Known are: see.");
+  }
+
+  @Test
+  void aPayloadNobodyCanReadNamesWhatToAdd(CapturedOutput output) {
+    assertThat(
+            report(
+                output,
+                Handling.class,
+                "spring.autoconfigure.exclude=" + PigeonholeCodecAutoConfiguration.class.getName(),
+                "pigeonhole.inbox.name=a b"))
+        .contains("PH-KEY-05");
+  }
+
+  /** What is printed, without a stack. */
+  private static String report(CapturedOutput output, Class<?> application, String... more) {
+    List<String> arguments = new ArrayList<>();
+    for (String each : more) {
+      arguments.add("--" + each);
+    }
+    Throwable thrown =
+        catchThrowable(
+            () ->
+                new SpringApplicationBuilder(application)
+                    .web(WebApplicationType.NONE)
+                    .properties(
+                        "spring.datasource.url=jdbc:h2:mem:%s;DB_CLOSE_DELAY=-1"
+                            .formatted(UUID.randomUUID()),
+                        "spring.flyway.enabled=false")
+                    .run(arguments.toArray(String[]::new))
+                    .close());
+    assertThat(thrown).isNotNull();
+    String printed = output.toString();
+    assertThat(printed).contains("APPLICATION FAILED TO START").doesNotContain("\tat ");
+    return printed;
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class Handling {
+    @InboxHandler(channel = "orders", key = "see")
+    void see(Order order) {}
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class Transactional1 {
+    @InboxHandler(channel = "orders", key = "see")
+    @Transactional
+    public void see(Order order) {}
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class Keys {
+    @InboxHandler(channel = "orders", key = "")
+    void blank(Order order) {}
+
+    @InboxHandler(channel = "orders", key = "same")
+    void one(Order order) {}
+
+    @InboxHandler(channel = "orders", key = "same")
+    void two(Order order) {}
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class NoPayload {
+    @InboxHandler(channel = "orders", key = "see")
+    void nothing() {}
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class TwoDataSources extends Handling {
+    @Bean
+    DataSource one() {
+      return new DriverManagerDataSource("jdbc:h2:mem:one;DB_CLOSE_DELAY=-1");
+    }
+
+    @Bean
+    DataSource two() {
+      return new DriverManagerDataSource("jdbc:h2:mem:two;DB_CLOSE_DELAY=-1");
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class ForeignManager extends Handling {
+    @Bean
+    @Primary
+    DataSource ours() {
+      return new DriverManagerDataSource("jdbc:h2:mem:ours;DB_CLOSE_DELAY=-1");
+    }
+
+    @Bean
+    PlatformTransactionManager foreign() {
+      return new JdbcTransactionManager(
+          new DriverManagerDataSource("jdbc:h2:mem:foreign;DB_CLOSE_DELAY=-1"));
+    }
+  }
+}

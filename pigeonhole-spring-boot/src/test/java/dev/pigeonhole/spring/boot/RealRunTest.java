@@ -1,0 +1,76 @@
+package dev.pigeonhole.spring.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.pigeonhole.spring.boot.Shop.Order;
+import dev.pigeonhole.spring.boot.Shop.Orders;
+import dev.pigeonhole.spring.boot.Shop.Receipt;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+
+/** An application that says nothing but where its database is. */
+class RealRunTest {
+  private static final Duration LONG = Duration.ofSeconds(60);
+
+  @ParameterizedTest
+  @EnumSource(
+      value = DatabaseKind.class,
+      names = {"H2", "POSTGRES"})
+  void messagesAreHandledOnceInTheTransactionsOfTheApplicationAlsoAfterARestart(DatabaseKind kind) {
+    try (TestDatabase database = TestDatabases.open(kind)) {
+      for (String table : List.of("orders (id", "reserved (order_id", "charged (order_id")) {
+        database.execute("CREATE TABLE %s VARCHAR(20) PRIMARY KEY)".formatted(table));
+      }
+      try (ConfigurableApplicationContext context =
+          run(database, "pigeonhole.inbox.background-processing=false")) {
+        Orders orders = context.getBean(Orders.class);
+        orders.place(new Order("o-1"), false);
+        assertThatThrownBy(() -> orders.place(new Order("o-2"), true))
+            .hasMessage("changed my mind");
+        assertThat(orders.charge(new Order("o-1"))).isEqualTo(new Receipt("o-1", 7));
+      }
+      assertThat(database.count("SELECT count(*) FROM reserved")).isZero();
+
+      try (ConfigurableApplicationContext context = run(database)) {
+        Eventually.until(LONG, () -> database.count("SELECT count(*) FROM reserved") == 1);
+        Orders orders = context.getBean(Orders.class);
+        assertThat(orders.charge(new Order("o-1"))).isEqualTo(new Receipt("o-1", 7));
+        orders.place(new Order("o-3"), false);
+        Eventually.until(LONG, () -> database.count("SELECT count(*) FROM reserved") == 2);
+      }
+      assertThat(database.rows("SELECT order_id AS o FROM reserved ORDER BY order_id"))
+          .extracting(row -> row.values().iterator().next())
+          .containsExactly("o-1", "o-3");
+      assertThat(database.count("SELECT count(*) FROM charged")).isEqualTo(1);
+    }
+  }
+
+  private static ConfigurableApplicationContext run(TestDatabase database, String... more) {
+    List<String> properties =
+        new ArrayList<>(
+            List.of(
+                "spring.datasource.url=" + database.jdbcUrl(),
+                "spring.datasource.username=" + database.user(),
+                "spring.datasource.password=" + database.password(),
+                "spring.flyway.enabled=false",
+                "pigeonhole.jdbc.initialize-schema=always",
+                "pigeonhole.inbox.beat=100ms",
+                "pigeonhole.inbox.dead-after=2s"));
+    properties.addAll(List.of(more));
+    return new SpringApplicationBuilder(Shop.class)
+        .web(WebApplicationType.NONE)
+        .properties(properties.toArray(String[]::new))
+        .run();
+  }
+}

@@ -1,0 +1,60 @@
+package dev.pigeonhole.spring.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.jdbc.Schema;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.springframework.aot.hint.RuntimeHints;
+import org.springframework.aot.hint.predicate.RuntimeHintsPredicates;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration;
+
+/** Tables of others come first, and what is processed ahead of time can be. */
+class SchemaOrderTest {
+
+  @Test
+  void tablesThatFlywayMakesAreThereBeforeTheInbox(@TempDir Path scripts) throws IOException {
+    Files.writeString(scripts.resolve("V1__pigeonhole.sql"), Schema.ofDefaults().sql("h2"));
+    AutoConfigurationTest.runner()
+        .withConfiguration(AutoConfigurations.of(FlywayAutoConfiguration.class))
+        .withUserConfiguration(AutoConfigurationTest.Handling.class)
+        .withPropertyValues(
+            "pigeonhole.jdbc.initialize-schema=never",
+            "spring.flyway.locations=filesystem:" + scripts)
+        .run(context -> assertThat(context).hasNotFailed().hasSingleBean(Inbox.class));
+  }
+
+  @Test
+  void ourTablesComeAfterThoseOfFlyway(@TempDir Path scripts) throws IOException {
+    Files.writeString(scripts.resolve("V1__shop.sql"), "CREATE TABLE shop (id INT);");
+    AutoConfigurationTest.runner()
+        .withConfiguration(AutoConfigurations.of(FlywayAutoConfiguration.class))
+        .withUserConfiguration(AutoConfigurationTest.Handling.class)
+        .withPropertyValues("spring.flyway.locations=filesystem:" + scripts)
+        .run(
+            context -> {
+              assertThat(context).as("Flyway refuses a schema that is not empty").hasNotFailed();
+              assertThat(
+                      context
+                          .getBeanFactory()
+                          .getBeanDefinition("pigeonholeSchemaInitializer")
+                          .getDependsOn())
+                  .contains("flywayInitializer");
+            });
+  }
+
+  @Test
+  void anImageHoldsTheStatementsThatMakeTables() {
+    RuntimeHints hints = new RuntimeHints();
+    new PigeonholeRuntimeHints().registerHints(hints, null);
+    assertThat(
+            RuntimeHintsPredicates.resource()
+                .forResource("pigeonhole/jdbc/schema/postgresql/V001__tables.sql"))
+        .accepts(hints);
+  }
+}

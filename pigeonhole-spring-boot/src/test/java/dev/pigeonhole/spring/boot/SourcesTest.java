@@ -1,0 +1,136 @@
+package dev.pigeonhole.spring.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.rabbitmq.client.AMQP.BasicProperties;
+import com.rabbitmq.client.Connection;
+import com.rabbitmq.client.ConnectionFactory;
+import dev.pigeonhole.spring.boot.AutoConfigurationTest.Handling;
+import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.KafkaServer;
+import dev.pigeonhole.support.RabbitServer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Map;
+import java.util.UUID;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.amqp.autoconfigure.RabbitAutoConfiguration;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+
+/** Channels fed by brokers that Spring Boot knows. */
+class SourcesTest {
+  private static final Duration LONG = Duration.ofSeconds(60);
+  private static final byte[] ORDER = "{\"id\":\"o-1\"}".getBytes(StandardCharsets.UTF_8);
+
+  @Test
+  void aQueueFeedsAChannelByTheConnectionOfSpring() throws Exception {
+    RabbitServer server = RabbitServer.shared();
+    String host = server.newVirtualHost();
+    ConnectionFactory factory = new ConnectionFactory();
+    factory.setPort(server.amqpPort());
+    factory.setVirtualHost(host);
+    try (Connection connection = factory.newConnection()) {
+      com.rabbitmq.client.Channel channel = connection.createChannel();
+      channel.queueDeclare("placed", true, false, false, Map.of());
+      BasicProperties properties =
+          new BasicProperties.Builder()
+              .messageId("m-1")
+              .type("Order")
+              .contentType("application/json")
+              .deliveryMode(2)
+              .build();
+      channel.basicPublish("", "placed", properties, ORDER);
+    }
+    runner()
+        .withConfiguration(AutoConfigurations.of(RabbitAutoConfiguration.class))
+        .withPropertyValues(
+            "spring.rabbitmq.port=" + server.amqpPort(),
+            "spring.rabbitmq.virtual-host=" + host,
+            "pigeonhole.channels.orders.transport=rabbitmq",
+            "pigeonhole.channels.orders.destination=placed",
+            "pigeonhole.channels.orders.concurrency=2")
+        .run(
+            context -> {
+              assertThat(context).hasNotFailed();
+              Handling handling = context.getBean(Handling.class);
+              Eventually.until(LONG, () -> handling.seen.contains("o-1"));
+            });
+    assertThat(server.messages(host, "placed")).isZero();
+  }
+
+  @Test
+  void aTopicFeedsAChannelByTheSettingsOfSpring() throws Exception {
+    KafkaServer server = KafkaServer.shared();
+    String topic = "orders-" + UUID.randomUUID();
+    server.createTopic(topic, 1);
+    Map<String, Object> settings = Map.of("bootstrap.servers", server.bootstrap());
+    try (KafkaProducer<byte[], byte[]> producer =
+        new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer())) {
+      ProducerRecord<byte[], byte[]> placed = new ProducerRecord<>(topic, ORDER);
+      placed.headers().add("pigeonhole-id", "m-1".getBytes(StandardCharsets.UTF_8));
+      placed.headers().add("pigeonhole-type", "Order".getBytes(StandardCharsets.UTF_8));
+      placed.headers().add("content-type", "application/json".getBytes(StandardCharsets.UTF_8));
+      producer.send(placed).get();
+    }
+    runner()
+        .withConfiguration(AutoConfigurations.of(KafkaAutoConfiguration.class))
+        .withPropertyValues(
+            "spring.kafka.bootstrap-servers=" + server.bootstrap(),
+            "pigeonhole.channels.orders.transport=kafka",
+            "pigeonhole.channels.orders.destination=" + topic,
+            "pigeonhole.channels.orders.group=shop")
+        .run(
+            context -> {
+              assertThat(context).hasNotFailed();
+              Handling handling = context.getBean(Handling.class);
+              Eventually.until(LONG, () -> handling.seen.contains("o-1"));
+            });
+  }
+
+  @Test
+  void withoutTheLibrariesOfATransportNothingFeedsByIt() {
+    for (String library : new String[] {"org.springframework.amqp", "dev.pigeonhole.rabbitmq"}) {
+      runner()
+          .withClassLoader(new FilteredClassLoader(library))
+          .run(
+              context ->
+                  assertThat(context)
+                      .hasNotFailed()
+                      .doesNotHaveBean("pigeonholeRabbitSources")
+                      .hasBean("pigeonholeKafkaSources"));
+    }
+    for (String library : new String[] {"org.springframework.kafka", "dev.pigeonhole.kafka"}) {
+      runner()
+          .withClassLoader(new FilteredClassLoader(library))
+          .run(
+              context ->
+                  assertThat(context)
+                      .hasNotFailed()
+                      .doesNotHaveBean("pigeonholeKafkaSources")
+                      .hasBean("pigeonholeRabbitSources"));
+    }
+    runner()
+        .withClassLoader(new FilteredClassLoader("org.springframework.kafka"))
+        .withPropertyValues("pigeonhole.channels.orders.transport=kafka")
+        .run(
+            context ->
+                assertThat(context)
+                    .getFailure()
+                    .rootCause()
+                    .hasMessage(
+                        "PH-SPR-05: Channel 'orders': its transport is kafka, whose libraries are"
+                            + " not there. Add pigeonhole-kafka and spring-boot-starter-kafka."));
+  }
+
+  private static ApplicationContextRunner runner() {
+    return AutoConfigurationTest.runner()
+        .withUserConfiguration(Handling.class)
+        .withPropertyValues("pigeonhole.inbox.background-processing=true");
+  }
+}
