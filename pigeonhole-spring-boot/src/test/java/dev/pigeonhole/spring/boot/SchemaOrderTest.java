@@ -9,10 +9,18 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.springframework.aot.generate.ClassNameGenerator;
+import org.springframework.aot.generate.DefaultGenerationContext;
+import org.springframework.aot.generate.GeneratedFiles;
+import org.springframework.aot.generate.InMemoryGeneratedFiles;
 import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.predicate.RuntimeHintsPredicates;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration;
+import org.springframework.boot.test.util.TestPropertyValues;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.aot.ApplicationContextAotGenerator;
+import org.springframework.javapoet.ClassName;
 
 /** Tables of others come first, and what is processed ahead of time can be. */
 class SchemaOrderTest {
@@ -56,5 +64,32 @@ class SchemaOrderTest {
             RuntimeHintsPredicates.resource()
                 .forResource("pigeonhole/jdbc/schema/postgresql/V001__tables.sql"))
         .accepts(hints);
+  }
+
+  @Test
+  void anApplicationCanBeProcessedAheadOfTime() {
+    InMemoryGeneratedFiles files = new InMemoryGeneratedFiles();
+    DefaultGenerationContext generation =
+        new DefaultGenerationContext(
+            new ClassNameGenerator(ClassName.get("dev.pigeonhole.spring.boot", "Shop")), files);
+    try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
+      TestPropertyValues.of(
+              "spring.datasource.url=jdbc:h2:mem:aot",
+              "spring.flyway.enabled=false",
+              "pigeonhole.outbox.enabled=true")
+          .applyTo(context);
+      context.register(Shop.class);
+      new ApplicationContextAotGenerator().processAheadOfTime(context, generation);
+    }
+    generation.writeGeneratedContent();
+
+    assertThat(files.getGeneratedFiles(GeneratedFiles.Kind.SOURCE).keySet())
+        .anyMatch(each -> each.endsWith("boot/PigeonholeAutoConfiguration__BeanDefinitions.java"))
+        .anyMatch(
+            each -> each.endsWith("boot/PigeonholeOutboxAutoConfiguration__BeanDefinitions.java"));
+    assertThat(
+            RuntimeHintsPredicates.resource()
+                .forResource("pigeonhole/jdbc/schema/h2/V001__tables.sql"))
+        .accepts(generation.getRuntimeHints());
   }
 }

@@ -5,17 +5,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.rabbitmq.client.AMQP.BasicProperties;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
+import dev.pigeonhole.kafka.KafkaTransport;
 import dev.pigeonhole.spring.boot.AutoConfigurationTest.Handling;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.KafkaServer;
 import dev.pigeonhole.support.RabbitServer;
+import dev.pigeonhole.transport.Envelope;
+import dev.pigeonhole.transport.Sent;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
-import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.amqp.autoconfigure.RabbitAutoConfiguration;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -70,13 +71,18 @@ class SourcesTest {
     String topic = "orders-" + UUID.randomUUID();
     server.createTopic(topic, 1);
     Map<String, Object> settings = Map.of("bootstrap.servers", server.bootstrap());
-    try (KafkaProducer<byte[], byte[]> producer =
-        new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer())) {
-      ProducerRecord<byte[], byte[]> placed = new ProducerRecord<>(topic, ORDER);
-      placed.headers().add("pigeonhole-id", "m-1".getBytes(StandardCharsets.UTF_8));
-      placed.headers().add("pigeonhole-type", "Order".getBytes(StandardCharsets.UTF_8));
-      placed.headers().add("content-type", "application/json".getBytes(StandardCharsets.UTF_8));
-      producer.send(placed).get();
+    KafkaTransport transport = KafkaTransport.topic(settings, topic);
+    try {
+      Envelope placed =
+          Envelope.of("kafka", topic)
+              .id("m-1")
+              .type("Order")
+              .contentType("application/json")
+              .body(ORDER)
+              .build();
+      assertThat(transport.send(List.of(placed), LONG)).containsExactly(new Sent.Confirmed());
+    } finally {
+      transport.close();
     }
     runner()
         .withConfiguration(AutoConfigurations.of(KafkaAutoConfiguration.class))
