@@ -77,7 +77,7 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
 
   /** Options of the handler with this key besides those of its annotation; they win over them. */
   public SpringInboxes options(String key, HandlerOption... more) {
-    options.put(key, more);
+    options.merge(key, more.clone(), SpringInboxes::both);
     return this;
   }
 
@@ -107,8 +107,14 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
 
   /** Where the messages of a channel come from besides {@link Inbox#accept}. */
   public SpringInboxes source(String channel, MessageSource... more) {
-    sources.put(channel, more);
+    sources.merge(channel, more.clone(), SpringInboxes::both);
     return this;
+  }
+
+  private static <T> T[] both(T[] some, T[] more) {
+    T[] all = Arrays.copyOf(some, some.length + more.length);
+    System.arraycopy(more, 0, all, some.length, more.length);
+    return all;
   }
 
   /**

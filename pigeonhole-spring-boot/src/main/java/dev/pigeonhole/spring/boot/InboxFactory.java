@@ -51,6 +51,7 @@ final class InboxFactory {
       List<dev.pigeonhole.Channel> channels,
       Consumer<InboxBuilder> more) {
     List<String> finished = channels.stream().map(dev.pigeonhole.Channel::name).toList();
+    refuseWhatComesTooLate(finished);
     handlers();
     channels(finished);
     Map<String, MessageSource> sources = sources(transports);
@@ -69,6 +70,30 @@ final class InboxFactory {
     builder.concurrency(concurrency());
     more.accept(builder);
     return builder.build();
+  }
+
+  /** A channel that is built has decided; only sources can still be given to it. */
+  private void refuseWhatComesTooLate(List<String> finished) {
+    List<Problem> problems = new ArrayList<>();
+    for (String name : finished) {
+      Channel said = properties.channels().get(name);
+      if (said != null
+          && (said.mode() != null
+              || said.missingId() != null
+              || said.onConflict() != null
+              || said.unhandled() != null)) {
+        problems.add(
+            new Problem(
+                ErrorCode.OPTION_NOT_APPLICABLE,
+                ("pigeonhole.channels.%s: its mode, missing-id, on-conflict and unhandled are"
+                        + " decided by the bean of Channel. Remove them, or declare the bean as a"
+                        + " ChannelBuilder.")
+                    .formatted(name)));
+      }
+    }
+    if (!problems.isEmpty()) {
+      throw new ConfigurationException(problems);
+    }
   }
 
   private void handlers() {

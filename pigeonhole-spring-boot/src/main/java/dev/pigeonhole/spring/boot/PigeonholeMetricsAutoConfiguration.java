@@ -36,7 +36,11 @@ import org.springframework.core.annotation.Order;
     afterName = {
       "org.springframework.boot.micrometer.metrics.autoconfigure.MetricsAutoConfiguration",
       "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration",
-      "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration"
+      "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration",
+      "org.springframework.boot.micrometer.tracing.autoconfigure.MicrometerTracingAutoConfiguration",
+      "org.springframework.boot.micrometer.tracing.autoconfigure.NoopTracerAutoConfiguration",
+      "org.springframework.boot.micrometer.tracing.brave.autoconfigure.BraveAutoConfiguration",
+      "org.springframework.boot.micrometer.tracing.opentelemetry.autoconfigure.OpenTelemetryTracingAutoConfiguration"
     })
 @ConditionalOnClass({InboxMetrics.class, MeterRegistry.class, ObservationRegistry.class})
 @ConditionalOnBean(PigeonholeProperties.class)

@@ -3,7 +3,12 @@ package dev.pigeonhole.spring.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
 import dev.pigeonhole.spring.InboxHandler;
+import dev.pigeonhole.store.StoreException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -161,14 +166,43 @@ class FailureTest {
   }
 
   @Test
-  void aPayloadNobodyCanReadNamesWhatToAdd(CapturedOutput output) {
+  void aNameThatCannotBeStoredIsRefused(CapturedOutput output) {
+    assertThat(report(output, Handling.class, "pigeonhole.inbox.name=a b")).contains("PH-KEY-05");
+  }
+
+  @Test
+  void aBuiltChannelIsNotChangedByProperties(CapturedOutput output) {
+    assertThat(report(output, BuiltChannel.class, "pigeonhole.channels.built.mode=inline"))
+        .contains("PH-CFG-16: pigeonhole.channels.built: its mode,");
+  }
+
+  /** What this machine cannot bring about: other databases, other libraries. */
+  @Test
+  void otherProblemsHaveTheirWayOut() {
+    assertThat(action(new ConfigurationException(ErrorCode.PAYLOAD_TYPE_REFUSED, "No codec.")))
+        .contains("Add pigeonhole-jackson and spring-boot-starter-jackson")
+        .contains("PH-PAY-05 is explained in docs/errors.md.");
+    assertThat(action(new ConfigurationException(ErrorCode.DATABASE_UNSUPPORTED, "Derby.")))
+        .contains("Use PostgreSQL, MariaDB, MySQL or H2");
+    assertThat(action(new ConfigurationException(ErrorCode.SCHEMA_VERSION, "Too old.")))
+        .contains("pigeonhole.jdbc.initialize-schema=always");
     assertThat(
-            report(
-                output,
-                Handling.class,
-                "spring.autoconfigure.exclude=" + PigeonholeCodecAutoConfiguration.class.getName(),
-                "pigeonhole.inbox.name=a b"))
-        .contains("PH-KEY-05");
+            action(
+                new StoreException(
+                    StoreException.Kind.TRANSIENT,
+                    ErrorCode.DATABASE_UNREACHABLE,
+                    "Nobody answers.",
+                    null)))
+        .contains("spring.datasource.url");
+    assertThat(
+            new PigeonholeFailureAnalyzer()
+                .analyze(new InboxException(ErrorCode.HANDLER_FAILED, "A bug of somebody.")))
+        .as("a stack is needed here")
+        .isNull();
+  }
+
+  private static String action(InboxException failure) {
+    return new PigeonholeFailureAnalyzer().analyze(failure).getAction();
   }
 
   /** What is printed, without a stack. */
@@ -254,6 +288,14 @@ class FailureTest {
     PlatformTransactionManager foreign() {
       return new JdbcTransactionManager(
           new DriverManagerDataSource("jdbc:h2:mem:foreign;DB_CLOSE_DELAY=-1"));
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class BuiltChannel extends Handling {
+    @Bean
+    Channel built() {
+      return Channel.named("built").on(String.class).handle("built", each -> {}).build();
     }
   }
 }

@@ -6,12 +6,15 @@ import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.micrometer.InboxMetrics;
 import dev.pigeonhole.micrometer.OutboxMetrics;
+import dev.pigeonhole.micrometer.StoredTraces;
 import dev.pigeonhole.outbox.Outbox;
 import dev.pigeonhole.spring.boot.AutoConfigurationTest.Order;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
+import io.micrometer.tracing.Tracer;
+import io.micrometer.tracing.propagation.Propagator;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -74,6 +77,31 @@ class MetricsTest {
                           .gauges())
                   .isNotEmpty();
             });
+  }
+
+  @Test
+  void tracesAreKeptWithMessagesWhereThereIsATracer() {
+    ApplicationContextRunner traced =
+        runner()
+            .withBean(Tracer.class, () -> Tracer.NOOP)
+            .withBean(Propagator.class, () -> Propagator.NOOP);
+    traced.run(
+        context -> {
+          assertThat(context)
+              .hasNotFailed()
+              .hasSingleBean(StoredTraces.class)
+              .hasBean("pigeonholeTracingHandler");
+          handle(context.getBean(Inbox.class));
+        });
+    runner()
+        .withClassLoader(new FilteredClassLoader("io.micrometer.tracing"))
+        .withBean(SimpleMeterRegistry.class)
+        .run(
+            context ->
+                assertThat(context)
+                    .hasNotFailed()
+                    .hasSingleBean(InboxMetrics.class)
+                    .doesNotHaveBean("pigeonholeStoredTraces"));
   }
 
   @Test
