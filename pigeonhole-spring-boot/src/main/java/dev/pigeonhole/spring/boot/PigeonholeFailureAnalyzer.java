@@ -60,7 +60,7 @@ final class PigeonholeFailureAnalyzer extends AbstractFailureAnalyzer<InboxExcep
                   + " pigeonhole.handlers.[order.placed].timeout."),
           Map.entry(
               ErrorCode.DATABASE_UNSUPPORTED,
-              "Use PostgreSQL, MariaDB, MySQL or H2 for the DataSource of Pigeonhole; with several,"
+              "Use PostgreSQL, MariaDB or H2 for the DataSource of Pigeonhole; with several,"
                   + " mark one with @PigeonholeDataSource."),
           Map.entry(
               ErrorCode.DATABASE_UNREACHABLE,

@@ -183,7 +183,7 @@ class FailureTest {
         .contains("Add pigeonhole-jackson and spring-boot-starter-jackson")
         .contains("PH-PAY-05 is explained in docs/errors.md.");
     assertThat(action(new ConfigurationException(ErrorCode.DATABASE_UNSUPPORTED, "Derby.")))
-        .contains("Use PostgreSQL, MariaDB, MySQL or H2");
+        .contains("Use PostgreSQL, MariaDB or H2");
     assertThat(action(new ConfigurationException(ErrorCode.SCHEMA_VERSION, "Too old.")))
         .contains("pigeonhole.jdbc.initialize-schema=always");
     assertThat(
