@@ -473,6 +473,7 @@ class ReadsTest {
 
     line.placed = 0;
     reads.roomMade();
+    now = Math.max(now, System.nanoTime()); // it has looked at the real clock
     assertThat(turnAfter(20 * MILLI)).contains(8L);
     assertThat(store.askedPlaced).hasSize(before + 1);
   }
