@@ -7,13 +7,11 @@ import dev.pigeonhole.support.Eventually;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.LockSupport;
 
 /** What can go wrong between RabbitMQ and its consumers. */
 final class RabbitFaults {
   private static final Duration LIMIT = Duration.ofMinutes(5);
   private static final Duration SOON = Duration.ofSeconds(20);
-  private static final long LOOK_NANOS = 20_000_000;
   private static final String TROUBLE = "TROUBLE";
 
   private final RabbitBroker broker;
@@ -75,12 +73,8 @@ final class RabbitFaults {
   private void darken(Direction... directions) throws RabbitBroker.NobodyThereException {
     int before = broker.proxy().hits();
     broker.proxy().blackhole(directions);
-    long end = System.nanoTime() + SOON.toNanos();
-    while (broker.proxy().hits() == before) {
-      if (System.nanoTime() - end >= 0) {
-        throw new RabbitBroker.NobodyThereException();
-      }
-      LockSupport.parkNanos(LOOK_NANOS);
+    if (!Eventually.holds(SOON, () -> broker.proxy().hits() > before)) {
+      throw new RabbitBroker.NobodyThereException();
     }
   }
 

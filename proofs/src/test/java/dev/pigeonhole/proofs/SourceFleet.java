@@ -8,14 +8,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /** The workers that receive from a broker: some that live on, and victims beside them. */
 final class SourceFleet implements AutoCloseable {
   private static final int KILLED = 137;
   private static final Duration LIMIT = Duration.ofMinutes(5);
-  private static final long LOOK_NANOS = 20_000_000;
 
   private final Supplier<JavaProcess.Builder> workers;
   private final List<JavaProcess> living = new ArrayList<>(); // guarded by this, as the next
@@ -93,14 +91,7 @@ final class SourceFleet implements AutoCloseable {
 
   /** Whether there is one line more with this text within this time. */
   boolean saysMore(String text, long before, Duration time) {
-    long end = System.nanoTime() + time.toNanos();
-    while (said(text) <= before) {
-      if (System.nanoTime() - end >= 0) {
-        return false;
-      }
-      LockSupport.parkNanos(LOOK_NANOS);
-    }
-    return true;
+    return Eventually.holds(time, () -> said(text) > before);
   }
 
   private synchronized List<JavaProcess> living() {

@@ -35,6 +35,16 @@ public final class Eventually {
     poll(what, limit, () -> condition.call() ? null : new AssertionError("still false"));
   }
 
+  /** Whether the condition holds within this time, for those who go on either way. */
+  public static boolean holds(Duration limit, Callable<Boolean> condition) {
+    try {
+      until(limit, condition);
+      return true;
+    } catch (AssertionError e) {
+      return false;
+    }
+  }
+
   /** Repeats the assertion until it passes; the last failure is the cause of ours. */
   public static void passes(Duration limit, Assertion assertion) {
     poll(
