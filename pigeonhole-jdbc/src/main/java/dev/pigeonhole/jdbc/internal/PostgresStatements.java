@@ -28,6 +28,13 @@ import java.util.stream.Collectors;
  * server plan anew, for its own transaction. The driver sends both in one round trip; without an
  * explicit transaction they share the implicit one. In a transaction of somebody else the settings
  * are put back behind the statement.
+ *
+ * <p>A new plan is no better than what the server knows, and one that counted a table while it was
+ * empty takes it to be empty until it counts again: it would walk through the whole index once, in
+ * order, and compare each row with all that are named. So where an array is joined, the first
+ * column of the index is compared with {@code = ANY (ARRAY[…])}, and columns of other indexes with
+ * {@code + 0}: then no order of an index is of use, and all that is left is to look up one row
+ * after another.
  */
 final class PostgresStatements implements Statements {
 
@@ -99,10 +106,18 @@ final class PostgresStatements implements Statements {
       SELECT m.seq, m.source, m.id, m.lane, m.content_hash, m.received_at, m.token,
              m.last_repeat_at IS NULL OR m.last_repeat_at < {now} - interval '1 second', m.dropped
       FROM unnest(?::text[], ?::text[]) AS i(source, id)
-      JOIN {message} m ON m.source = i.source AND m.id = i.id
-      ORDER BY m.seq
+      JOIN {message} m ON m.source = ANY (ARRAY[i.source]) AND m.id = i.id
+      ORDER BY m.seq + 0
       FOR UPDATE OF m
       """;
+
+  private static final String IS_NAMED_FRESH =
+      "d.lane = ANY (ARRAY[i.lane]) AND d.handler = i.handler AND d.seq = i.seq"
+          + " AND d.version = i.version";
+
+  private static final String IS_NAMED_LATE =
+      "d.seq = ANY (ARRAY[i.seq]) AND d.handler = i.handler AND d.lane + 0 = i.lane"
+          + " AND d.version = i.version";
 
   // Which rows were hit is told only if some were not.
   private static final String COMPLETE =
@@ -111,7 +126,7 @@ final class PostgresStatements implements Statements {
         DELETE FROM %s d
         USING unnest(?::int[], ?::int[], ?::bigint[], ?::int[], ?::int[])
           AS i(lane, handler, seq, version, crashes)
-        WHERE d.lane = i.lane AND d.handler = i.handler AND d.seq = i.seq AND d.version = i.version
+        WHERE %s
         RETURNING d.seq, d.handler, d.key_id, d.failures, i.crashes, d.releases
       ), done AS (
         INSERT INTO {receipt} AS r (seq, handler, key_id, completed_at, failures, crashes, releases)
@@ -124,18 +139,18 @@ final class PostgresStatements implements Statements {
       """;
 
   // Index: delivery_pk.
-  private static final String COMPLETE_FRESH = COMPLETE.formatted("{delivery}", "");
+  private static final String COMPLETE_FRESH = COMPLETE.formatted("{delivery}", IS_NAMED_FRESH, "");
 
   // Index: later_pk.
-  private static final String COMPLETE_LATE = COMPLETE.formatted("{later}", "");
+  private static final String COMPLETE_LATE = COMPLETE.formatted("{later}", IS_NAMED_LATE, "");
 
   // Indexes: delivery_pk, receipt_pk as the arbiter.
   private static final String COMPLETE_FRESH_OVER_RUNNING =
-      COMPLETE.formatted("{delivery}", OVER_RUNNING);
+      COMPLETE.formatted("{delivery}", IS_NAMED_FRESH, OVER_RUNNING);
 
   // Indexes: later_pk, receipt_pk as the arbiter.
   private static final String COMPLETE_LATE_OVER_RUNNING =
-      COMPLETE.formatted("{later}", OVER_RUNNING);
+      COMPLETE.formatted("{later}", IS_NAMED_LATE, OVER_RUNNING);
 
   // One row of delivery, which has one index for it. A kept plan for later could be of the wrong
   // one, made while that table was empty.
@@ -162,20 +177,19 @@ final class PostgresStatements implements Statements {
       """
       DELETE FROM %s d
       USING unnest(?::int[], ?::int[], ?::bigint[], ?::int[]) AS i(lane, handler, seq, version)
-      WHERE d.lane = i.lane AND d.handler = i.handler AND d.seq = i.seq AND d.version = i.version
+      WHERE %s
       RETURNING d.handler, d.seq
       """;
 
-  private static final String TAKE_FRESH = TAKE.formatted("{delivery}");
-  private static final String TAKE_LATE = TAKE.formatted("{later}");
+  private static final String TAKE_FRESH = TAKE.formatted("{delivery}", IS_NAMED_FRESH);
+  private static final String TAKE_LATE = TAKE.formatted("{later}", IS_NAMED_LATE);
 
   // Index: delivery_pk or later_pk.
   private static final String LOCK_OPEN =
       """
       SELECT d.handler, d.seq
       FROM unnest(?::int[], ?::int[], ?::bigint[], ?::int[]) AS i(lane, handler, seq, version)
-      JOIN %s d
-        ON d.lane = i.lane AND d.handler = i.handler AND d.seq = i.seq AND d.version = i.version
+      JOIN %s d ON %s
       FOR UPDATE OF d%s
       """;
 
@@ -267,7 +281,7 @@ final class PostgresStatements implements Statements {
       SELECT c.seq, k.lane, k.handler, 0, 0, 0, 0, 0, k.key_hash, 0, 'p'
       FROM unnest(?::int[], ?::int[], ?::bigint[], ?::bigint[]) AS k(lane, handler, key_hash, top)
       JOIN {closed_key} c
-        ON c.handler = k.handler AND c.key_hash = k.key_hash AND c.seq < k.top
+        ON c.handler = ANY (ARRAY[k.handler]) AND c.key_hash = k.key_hash AND c.seq < k.top
       """
           .formatted(Ahead.MOST);
 
@@ -444,8 +458,8 @@ final class PostgresStatements implements Statements {
     return named(
         session,
         deliveries,
-        LOCK_OPEN.formatted("{delivery}", skip),
-        LOCK_OPEN.formatted("{later}", skip));
+        LOCK_OPEN.formatted("{delivery}", IS_NAMED_FRESH, skip),
+        LOCK_OPEN.formatted("{later}", IS_NAMED_LATE, skip));
   }
 
   private static Set<Delivery> named(

@@ -2,6 +2,8 @@ package dev.pigeonhole.jdbc.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.TestDatabase;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -62,6 +64,45 @@ final class Costs {
     long third = handlerReads(session.connection);
     long ofTheQuestionItself = second - first;
     return third - second - ofTheQuestionItself;
+  }
+
+  /**
+   * Removes the rows of a table and has the server count it: it then believes the table to be
+   * empty, whatever comes, as long as nobody counts again.
+   */
+  static void countEmpty(TestDatabase database, String table) {
+    String name = "pigeonhole_" + table;
+    database.execute("DELETE FROM " + name);
+    if (database.kind() == DatabaseKind.POSTGRES) {
+      database.execute("ALTER TABLE %s SET (autovacuum_enabled = off)".formatted(name));
+      database.execute("VACUUM (ANALYZE, TRUNCATE off) " + name);
+    } else {
+      database.execute(
+          "ALTER TABLE %s STATS_PERSISTENT = 1, STATS_AUTO_RECALC = 0".formatted(name));
+      database.execute("ANALYZE TABLE " + name);
+    }
+  }
+
+  /** Rows of a table that were read, in this transaction. */
+  static long read(Session session, String table, Reading reading) throws SQLException {
+    if (!(session.dialect.statements() instanceof PostgresStatements)) {
+      return counted(session, reading);
+    }
+    long before = fetched(session, table);
+    reading.run();
+    return fetched(session, table) - before;
+  }
+
+  private static long fetched(Session session, String table) throws SQLException {
+    return session
+        .one(
+            """
+            SELECT t.seq_tup_read + sum(pg_stat_get_xact_tuples_returned(i.indexrelid))
+            FROM pg_stat_xact_user_tables t JOIN pg_index i ON i.indrelid = t.relid
+            WHERE t.relname = 'pigeonhole_' || ? GROUP BY t.seq_tup_read""",
+            params -> params.add(table),
+            row -> row.getLong(1))
+        .orElseThrow();
   }
 
   private static long handlerReads(Connection connection) throws SQLException {
