@@ -39,7 +39,7 @@ final class Deliverer {
       LEFT JOIN pigeonhole_message m ON m.seq = d.seq AND d.handler = 1
       """;
 
-  // Index: delivery_pk. The array keeps the server from walking through it, as in PostgresStatements.
+  // Index: delivery_pk. The array keeps the server from walking through all of it.
   private static final String SETTLE =
       """
       WITH gone AS (
