@@ -12,13 +12,18 @@ import dev.pigeonhole.support.TestDatabases;
 import java.time.Duration;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * A message that ends its process is found among innocents and poisoned, after a bounded number of
  * deaths; and deaths without such a message accuse nobody.
+ *
+ * <p>They are tried side by side: whoever has died is waited for more than anything is computed.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class KillerMessageTest {
   private static final int HEALTHY = 500;
   private static final int MAX_CRASHES = 3; // the inbox's default
