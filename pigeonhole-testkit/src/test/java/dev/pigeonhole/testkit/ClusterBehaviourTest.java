@@ -1,5 +1,6 @@
 package dev.pigeonhole.testkit;
 
+import static dev.pigeonhole.HandlerOption.atMost;
 import static dev.pigeonhole.HandlerOption.retrying;
 import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
 import static java.time.Duration.ZERO;
@@ -16,18 +17,25 @@ import dev.pigeonhole.Received;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
 import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.NodeRow;
 import dev.pigeonhole.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -37,10 +45,12 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class ClusterBehaviourTest {
   private static final int LANES = 8;
+  private static final String GHOST = "ghost";
 
   private final MemoryStore memory = MemoryStore.create();
   private final List<Node> nodes = new ArrayList<>();
   private final List<Gate> gates = new ArrayList<>();
+  private final ExecutorService slot = Executors.newSingleThreadExecutor();
 
   /** A node with its own way to the store, which can be cut. */
   private final class Node {
@@ -77,6 +87,46 @@ class ClusterBehaviourTest {
       inbox.await(more + " looks", () -> store.calls("cells") >= enough);
     }
 
+    /** The row of its present incarnation; there is none between a death and the next join. */
+    Optional<NodeRow> row() {
+      return memory.nodes().nodes().stream()
+          .filter(row -> row.alive() && !row.name().equals(GHOST))
+          .findFirst();
+    }
+
+    long incarnation() {
+      return row().map(NodeRow::incarnation).orElse(-1L);
+    }
+
+    /** As if it had been silent for too long, which it finds out with its next beat. */
+    void declareDead() {
+      inbox.await(
+          "a death",
+          () -> {
+            NodeRow row = row().orElseThrow();
+            return memory.nodes().declareDead(row.incarnation(), row.beat());
+          });
+    }
+
+    /** Holds its dispatcher until the gate is opened: mail for it is not read. */
+    Gate holdDispatcher() {
+      Gate reading = gate();
+      store.around(
+          "fresh",
+          call -> {
+            reading.pass();
+            return call.proceed();
+          });
+      reading.awaitSomebody();
+      return reading;
+    }
+
+    /** Waits until its dispatcher has read all its mail, and what it then can read. */
+    void awaitTurns() {
+      int enough = store.calls("fresh") + 3;
+      inbox.await("turns", () -> store.calls("fresh") >= enough);
+    }
+
     /** As if its process had ended: nothing reaches the store any more. */
     void cut() {
       store.around(
@@ -108,12 +158,21 @@ class ClusterBehaviourTest {
     gates.forEach(Gate::open);
     nodes.forEach(node -> node.store.unhook("*").unhook("beat"));
     nodes.forEach(node -> node.inbox.close());
+    slot.shutdown();
+  }
+
+  private Set<Integer> families() {
+    return memory.maintenance().handlers().stream()
+        .map(HandlerId::family)
+        .collect(Collectors.toSet());
+  }
+
+  private List<Cell> cells(Predicate<CellRow> which) {
+    return memory.nodes().cells(families()).stream().filter(which).map(CellRow::cell).toList();
   }
 
   private Collection<Long> shares() {
-    List<Integer> families =
-        memory.maintenance().handlers().stream().map(HandlerId::family).toList();
-    return memory.nodes().cells(families).stream()
+    return memory.nodes().cells(families()).stream()
         .collect(Collectors.groupingBy(CellRow::owner, Collectors.counting()))
         .values();
   }
@@ -388,6 +447,79 @@ class ClusterBehaviourTest {
     node.store.unhook("take");
     node.inbox.awaitDrained();
     assertThat(ran).hasValue(1);
+  }
+
+  @Test
+  void whatWasReadBeforeADeathIsNotStartedByTheNextIncarnation() throws Exception {
+    Gate running = gate();
+    List<Long> tokens = new CopyOnWriteArrayList<>();
+    Node node =
+        new Node(
+            ofSeconds(30),
+            Channel.named("c")
+                .on(String.class)
+                .handleMessage(
+                    "h",
+                    received -> {
+                      tokens.add(received.laneToken());
+                      running.passStubbornly();
+                    },
+                    atMost(1))
+                .build());
+    TestInbox outside = outside();
+    for (int i = 0; i < 10; i++) {
+      outside.receive("m" + i, "x");
+    }
+    node.inbox.with(it -> it.executor(slot)).start();
+    running.awaitSomebody(); // with the others behind it
+    Gate reading = node.holdDispatcher();
+
+    node.store.around("take", call -> List.of());
+    long ghost = memory.nodes().join(GHOST, families());
+    long first = node.incarnation();
+    node.declareDead();
+    assertThat(memory.nodes().take(ghost, cells(any -> true))).hasSize(LANES);
+    node.inbox.await("the next incarnation", () -> node.incarnation() > first);
+    node.awaitLooks(2);
+    running.open();
+    slot.submit(() -> {}).get();
+    slot.submit(() -> {}).get(); // behind the second turn of the slot
+    assertThat(tokens).as("begun while another has the cells").hasSize(1);
+
+    memory.nodes().stopped(ghost);
+    node.store.unhook("take");
+    reading.open();
+    outside.awaitDrained();
+    assertThat(tokens).hasSize(10);
+    assertThat(tokens.subList(1, 10)).allMatch(token -> token > tokens.get(0));
+  }
+
+  @Test
+  void whatAnIncarnationWasAskedToGiveBackIsNotTakenFromTheNext() {
+    Node node = new Node(ofSeconds(30), received -> {});
+    node.inbox.start();
+    node.inbox.await("all cells", () -> shares().stream().toList().equals(List.of(8L)));
+    Gate reading = node.holdDispatcher();
+    long ghost = memory.nodes().join(GHOST, families());
+    int beats = node.store.calls("beat") + 3;
+    node.inbox.await("a cell to be wanted back", () -> node.store.calls("beat") >= beats);
+    memory.nodes().stopped(ghost);
+    node.declareDead();
+    node.inbox.await(
+        "the next incarnation",
+        () -> cells(row -> row.owner() == node.incarnation()).size() == LANES);
+
+    Gate looks = gate();
+    node.store.around(
+        "cells",
+        call -> {
+          looks.pass();
+          return call.proceed();
+        });
+    looks.awaitSomebody();
+    reading.open();
+    node.awaitTurns();
+    assertThat(cells(row -> row.owner() == node.incarnation())).hasSize(LANES);
   }
 
   @Test

@@ -75,7 +75,7 @@ final class BatchRunner {
   void run(HandlerLine line, BatchSpec spec, List<Work> group) {
     List<Attempt> begun = new ArrayList<>(group.size());
     group.forEach(work -> begun.add(runner.begin(line, work)));
-    if (!runner.mayStart()) {
+    if (!runner.mayStart(group)) {
       begun.forEach(runner::abandon); // a stop that began in between has not seen them running
       return;
     }

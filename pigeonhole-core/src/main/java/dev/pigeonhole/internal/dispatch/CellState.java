@@ -1,6 +1,7 @@
 package dev.pigeonhole.internal.dispatch;
 
 import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.CellRow;
 import dev.pigeonhole.store.DuePosition;
 import org.jspecify.annotations.Nullable;
 
@@ -11,6 +12,9 @@ final class CellState {
 
   final Cell cell;
   final long token;
+
+  /** The incarnation of this node that took the cell. */
+  final long owner;
 
   /** The highest fresh seq a forward read has brought. */
   long cursor;
@@ -45,9 +49,10 @@ final class CellState {
   private final long[] past = new long[TICKS];
   private int tick;
 
-  CellState(Cell cell, long token, int probation) {
-    this.cell = cell;
-    this.token = token;
+  CellState(CellRow row, int probation) {
+    this.cell = row.cell();
+    this.token = row.token();
+    this.owner = row.owner();
     this.probation = probation;
   }
 

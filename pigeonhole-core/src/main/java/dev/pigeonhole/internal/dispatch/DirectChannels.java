@@ -189,7 +189,7 @@ public final class DirectChannels {
       Message message,
       StoredMessage received,
       boolean comesAgain) {
-    Work work = new Work(Delivery.fresh(new Cell(0, 0), 0, 0, null), received, null, 0, 0);
+    Work work = new Work(Delivery.fresh(new Cell(0, 0), 0, 0, null), received, null, 0, 0, 0);
     Attempt attempt = new Attempt(NAME, work, handler, new Breaker(null), () -> false);
     try {
       attempt.decoded(copy(message, received, handler.type()));

@@ -221,7 +221,7 @@ final class Dispatcher {
       HandlerLine line = lines.of(row.cell());
       // So many may have run before the one that killed, and not been settled.
       int probation = row.unclean() ? 10 * line.slots + line.capacity : 0;
-      taken.add(new CellState(row.cell(), row.token(), probation));
+      taken.add(new CellState(row, probation));
     }
     cells.take(taken, open.handed());
     reads.wake();
@@ -414,7 +414,7 @@ final class Dispatcher {
         line.entered(each.row());
         open.hand(each.row());
         long place = Priority.place(each.row(), each.message(), normal);
-        line.enqueue(new Work(each.row(), each.message(), null, cell.token, place));
+        line.enqueue(new Work(each.row(), each.message(), null, cell.token, cell.owner, place));
         any = true;
       }
     }

@@ -323,8 +323,8 @@ public final class Engine {
     }
 
     @Override
-    public boolean mayStart() {
-      return node.mayStart();
+    public boolean mayStart(Work work) {
+      return node.mayStart(work.owner());
     }
 
     @Override

@@ -201,7 +201,7 @@ public final class InlineHandlers {
     Attempt attempt =
         new Attempt(
             events.inbox(),
-            new Work(delivery, received, null, 0, 0),
+            new Work(delivery, received, null, 0, 0, 0),
             handler,
             own ? within(handler) : null,
             new Breaker(null),

@@ -122,9 +122,10 @@ final class Loader {
             "The message of this delivery is gone.");
       } else {
         long token = cell == null ? 0 : cell.token;
+        long owner = cell == null ? 0 : cell.owner;
         long place = Priority.place(row, message, normal);
         StoredMessage own = message.as(row.cell().handler());
-        works.add(new Work(row, own, failures.get(row), token, place));
+        works.add(new Work(row, own, failures.get(row), token, owner, place));
       }
     }
     return works;

@@ -12,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -101,15 +102,15 @@ final class OwnedCells {
   }
 
   void giveBackWhatIsIdle(Node node) {
-    List<Cell> done = new ArrayList<>();
+    List<CellState> done = new ArrayList<>();
     for (CellState state : cells.values()) {
       if (state.leaving && state.open <= 0) {
-        done.add(state.cell);
+        done.add(state);
       }
     }
     if (!done.isEmpty()) {
-      node.giveBack(done); // before it is forgotten here, or the node would adopt it again
-      remove(done);
+      byOwner(done).forEach(node::giveBack);
+      remove(done.stream().map(state -> state.cell).toList());
     }
   }
 
@@ -183,8 +184,20 @@ final class OwnedCells {
     if (probationOver.isEmpty()) {
       return;
     }
-    List<Cell> over = probationOver.stream().map(state -> state.cell).toList();
+    Map<Long, List<Cell>> over = byOwner(probationOver);
     probationOver.clear();
-    node.markClean(over);
+    over.forEach(node::markClean);
+  }
+
+  /**
+   * As they were taken: this node may have been declared dead meanwhile, and its next incarnation
+   * may have taken the same cells before this thread hears of it.
+   */
+  private static Map<Long, List<Cell>> byOwner(Collection<CellState> states) {
+    return states.stream()
+        .collect(
+            Collectors.groupingBy(
+                state -> state.owner,
+                Collectors.mapping(state -> state.cell, Collectors.toList())));
   }
 }

@@ -32,8 +32,11 @@ import org.jspecify.annotations.Nullable;
 final class Runner {
   /** What an attempt needs of the engine around it. */
   interface Surroundings {
-    /** Whether this node may start work: it has beaten lately and is not stopping. */
-    boolean mayStart();
+    /**
+     * Whether this node may start the work: it has beaten lately, is not stopping, and has not been
+     * taken for dead since it took the work's cell.
+     */
+    boolean mayStart(Work work);
 
     /** A slot has begun with it. */
     void begun(Delivery delivery);
@@ -108,7 +111,7 @@ final class Runner {
 
   /** Runs a group to its end on the calling thread; of one, unless the handler shares commits. */
   void run(HandlerLine line, List<Work> group) {
-    if (!surroundings.mayStart()) {
+    if (!mayStart(group)) {
       group.forEach(surroundings::notStarted);
     } else if (line.handler.spec().batch() != null) {
       batches.run(line, line.handler.spec().batch(), group);
@@ -130,12 +133,12 @@ final class Runner {
   }
 
   private void runPlain(HandlerLine line, Work work) {
-    if (!surroundings.mayStart()) {
+    if (!surroundings.mayStart(work)) {
       surroundings.notStarted(work);
       return;
     }
     Attempt attempt = begin(line, work);
-    if (!surroundings.mayStart()) {
+    if (!surroundings.mayStart(work)) {
       abandon(attempt); // a stop that began in between has not seen it running
       return;
     }
@@ -220,8 +223,9 @@ final class Runner {
     endings.failed(attempt, thrown);
   }
 
-  boolean mayStart() {
-    return surroundings.mayStart();
+  /** Whether all of them may be started. */
+  boolean mayStart(List<Work> group) {
+    return group.stream().allMatch(surroundings::mayStart);
   }
 
   void reportFatal(@Nullable Throwable thrown) {

@@ -180,7 +180,7 @@ final class TransactionalRunner {
       unit.attempts.put(work.delivery(), runner.begin(unit.line, work));
     }
     try {
-      if (!surroundings.mayStart()) {
+      if (!runner.mayStart(unit.group)) {
         unit.attempts.values().forEach(runner::abandon);
         return List.of();
       }

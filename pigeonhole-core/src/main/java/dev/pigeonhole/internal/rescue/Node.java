@@ -118,6 +118,15 @@ public final class Node {
     return !stopping && System.nanoTime() - lastBeatNanos < startLimitNanos;
   }
 
+  /**
+   * The same for a delivery of a cell that this incarnation has taken. What a former one had read
+   * belongs to others since they took it for dead, and its threads may not have heard of that when
+   * the next one beats.
+   */
+  public boolean mayStart(long owner) {
+    return mayStart() && owner == incarnation; // in this order: a join sets them the other way
+  }
+
   /** Whether it has beaten lately, stopping or not. */
   public boolean beating() {
     return System.nanoTime() - lastBeatNanos < startLimitNanos;
@@ -293,14 +302,14 @@ public final class Node {
     return adopted;
   }
 
-  /** Nothing of these runs any more. */
-  public void giveBack(Collection<Cell> done) {
-    nodes.giveBack(incarnation, done);
+  /** Nothing of these runs any more, which that incarnation of this node had taken. */
+  public void giveBack(long owner, Collection<Cell> done) {
+    nodes.giveBack(owner, done);
     moved(InboxEvent.Move.HANDED_OVER, done.size());
   }
 
-  public void markClean(Collection<Cell> done) {
-    nodes.markClean(incarnation, done);
+  public void markClean(long owner, Collection<Cell> done) {
+    nodes.markClean(owner, done);
   }
 
   /** Says that this node will soon be gone; from now on it starts nothing. */

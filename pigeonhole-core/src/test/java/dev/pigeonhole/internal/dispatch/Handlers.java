@@ -81,6 +81,6 @@ final class Handlers {
             null,
             Instant.EPOCH,
             Map.of());
-    return new Work(row, message, null, 1, 0);
+    return new Work(row, message, null, 1, 1, 0);
   }
 }

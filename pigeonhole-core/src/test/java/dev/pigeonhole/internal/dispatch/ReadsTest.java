@@ -7,6 +7,7 @@ import dev.pigeonhole.store.Ahead;
 import dev.pigeonhole.store.AheadRead;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellLimit;
+import dev.pigeonhole.store.CellRow;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.DuePosition;
@@ -125,7 +126,7 @@ class ReadsTest {
   }
 
   private final Fake store = new Fake();
-  private final CellState cell = new CellState(CELL, 1, 0);
+  private final CellState cell = new CellState(new CellRow(CELL, 1, 1, false), 0);
   private final HandlerLine line = Handlers.line(8, 100);
   private final Reads reads = reads(List.of(cell));
   private final Set<Delivery> known = new HashSet<>();

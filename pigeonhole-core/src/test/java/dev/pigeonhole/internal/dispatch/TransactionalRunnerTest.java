@@ -56,7 +56,7 @@ class TransactionalRunnerTest {
 
   private final class Around implements Runner.Surroundings {
     @Override
-    public boolean mayStart() {
+    public boolean mayStart(Work work) {
       return true;
     }
 
