@@ -21,6 +21,7 @@ import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NodeRow;
+import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -492,6 +493,55 @@ class ClusterBehaviourTest {
     outside.awaitDrained();
     assertThat(tokens).hasSize(10);
     assertThat(tokens.subList(1, 10)).allMatch(token -> token > tokens.get(0));
+  }
+
+  @Test
+  void aCellThatIsGivenBackWhileTheNodeLooksIsNotTakenForItsOwn() {
+    AtomicInteger ran = new AtomicInteger();
+    Node node = new Node(ofSeconds(30), received -> ran.incrementAndGet());
+    node.inbox.start();
+    node.inbox.await("all cells", () -> shares().stream().toList().equals(List.of(8L)));
+    Gate reading = node.holdDispatcher();
+    long ghost = memory.nodes().join(GHOST, families());
+    int beats = node.store.calls("beat") + 3;
+    node.inbox.await("a cell to be wanted back", () -> node.store.calls("beat") >= beats);
+
+    Gate looked = gate();
+    Gate next = gate();
+    node.store.around(
+        "cells",
+        call -> {
+          if (looked.somebodyCame()) {
+            next.pass();
+            return call.proceed();
+          }
+          Object seen = call.proceed();
+          looked.pass();
+          return seen;
+        });
+    looked.awaitSomebody();
+    reading.open();
+    node.inbox.await("a free cell", () -> !cells(row -> row.owner() == 0).isEmpty());
+    node.awaitTurns();
+    List<Cell> free = cells(row -> row.owner() == 0);
+    assertThat(memory.nodes().take(ghost, free)).hasSameSizeAs(free);
+    looked.open();
+    next.awaitSomebody();
+
+    TestInbox outside = outside();
+    for (int i = 0; i < 100; i++) {
+      outside.receive("m" + i, "x");
+    }
+    node.awaitTurns();
+    List<Range> ranges = free.stream().map(cell -> Range.after(cell, 0, 100)).toList();
+    int theirs = memory.deliveries().fresh(ranges).size();
+    assertThat(theirs).as("left for the other").isPositive();
+    node.inbox.await("its own", () -> ran.get() == 100 - theirs);
+
+    memory.nodes().stopped(ghost);
+    next.open();
+    outside.awaitDrained();
+    assertThat(ran).hasValue(100);
   }
 
   @Test

@@ -75,6 +75,9 @@ public final class Node {
   private List<NodeRow> lastNodes = List.of();
   private Set<Integer> paused = Set.of();
 
+  /** What the others here were told is theirs and the store has not denied since. */
+  private final Set<Cell> told = new HashSet<>();
+
   public Node(
       InboxStore store,
       Events events,
@@ -172,6 +175,7 @@ public final class Node {
             .log("Node {} was declared dead by another node; it starts again", name);
         moved(InboxEvent.Move.LOST, cells.owned().size() + cells.leaving().size());
         cells.lost();
+        told.clear();
         join();
       }
       return;
@@ -251,7 +255,7 @@ public final class Node {
       moved(InboxEvent.Move.LOST, gone.size());
       cells.gone(gone);
     }
-    List<CellRow> gained = adopted(all, leaving);
+    List<CellRow> gained = adopted(all);
     if (!shares.take().isEmpty()) {
       gained.addAll(nodes.take(incarnation, shares.take()));
     }
@@ -261,6 +265,7 @@ public final class Node {
     if (!gained.isEmpty()) {
       tellGained(gained);
       cells.taken(gained);
+      gained.forEach(row -> told.add(row.cell()));
     }
     if (givingBack && !shares.giveBack().isEmpty()) {
       cells.wanted(shares.giveBack());
@@ -287,15 +292,17 @@ public final class Node {
     }
   }
 
-  /** Ours by the database, unknown here: the answer to a take was lost on its way. */
-  private List<CellRow> adopted(List<CellRow> all, Set<Cell> leaving) {
-    Set<Cell> owned = cells.owned();
+  /**
+   * Ours by the database, and nobody here was told: the answer to a take was lost on its way. What
+   * is owned now does not tell: the dispatcher may not have read its mail, or may have given a cell
+   * back after the database was asked, and then somebody else may have it.
+   */
+  private List<CellRow> adopted(List<CellRow> all) {
     List<CellRow> adopted = new ArrayList<>();
     for (CellRow row : all) {
-      if (row.owner() == incarnation
-          && !owned.contains(row.cell())
-          && !leaving.contains(row.cell())
-          && !cells.leaving().contains(row.cell())) {
+      if (row.owner() != incarnation) {
+        told.remove(row.cell());
+      } else if (!told.contains(row.cell())) {
         adopted.add(row);
       }
     }
