@@ -90,7 +90,7 @@ class MultiProcessTest {
         System.out.printf(
             "%s: %d messages, %d forgotten ones, %d faults, %d pauses, %d retried, %d replayed by an"
                 + " operator, %d refused settles, %d unanswered sends, %d needless invocations of the"
-                + " plain handler, takeovers after %s ms%n",
+                + " plain handler, takeovers after %s ms, %d nodes buried alive%n",
             kind,
             verdict.sent.size(),
             verdict.noise.size(),
@@ -101,7 +101,8 @@ class MultiProcessTest {
             verdict.refused,
             producers.stream().mapToInt(Producer::unanswered).sum(),
             verdict.extraInvocations,
-            verdict.takeoverMillis());
+            verdict.takeoverMillis(),
+            verdict.buriedAlive());
         assertThat(verdict.sent).hasSize(messages);
         assertThat(verdict.lost).as("lost").isEmpty();
         assertThat(verdict.doubleEffects).as("double effects").isEmpty();

@@ -1,15 +1,18 @@
 package dev.pigeonhole.proofs;
 
+import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Ledger;
 import dev.pigeonhole.support.TestDatabase;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableSet;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -20,8 +23,13 @@ import java.util.stream.Stream;
  * asks the library nothing.
  */
 final class Verdict {
-  /** One run of the ordered plain handler. */
-  private record Run(int number, long pid, long start, long end) {}
+  /** One run of the ordered plain handler, with the token of its lane. */
+  record Run(int number, long pid, long start, long end, long token) {}
+
+  /** One life of a node, as the database tells it: when it joined, and when it was buried. */
+  record Incarnation(long pid, long joined, long buried) {
+    static final long NEVER = Long.MAX_VALUE;
+  }
 
   final Set<String> sent = new HashSet<>();
   final Set<String> noise = new HashSet<>();
@@ -35,12 +43,13 @@ final class Verdict {
 
   private final Map<String, List<Run>> runs = new HashMap<>();
   private final List<Nemesis.Fault> faults;
+  private final List<Incarnation> incarnations;
 
   Verdict(Path directory, TestDatabase database, List<Nemesis.Fault> faults, Worker.Version version)
       throws Exception {
     this.faults = faults;
     Set<String> plain = new HashSet<>();
-    Map<String, Long> open = new HashMap<>();
+    Map<String, Run> open = new HashMap<>();
     try (Stream<Path> files = Files.list(directory)) {
       for (Path file : files.sorted().toList()) {
         for (String line : Ledger.read(file)) {
@@ -49,19 +58,15 @@ final class Verdict {
       }
     }
     open.forEach(
-        (run, start) -> {
-          String[] parts = run.split(" ");
-          runs.computeIfAbsent(parts[0], none -> new ArrayList<>())
-              .add(
-                  new Run(
-                      Integer.parseInt(parts[1]), Long.parseLong(parts[2]), start, Long.MAX_VALUE));
-        });
+        (run, begun) ->
+            runs.computeIfAbsent(run.split(" ")[0], none -> new ArrayList<>()).add(begun));
+    incarnations = incarnations(database);
     checkPlain(plain);
     checkEffects(database, version.transactional);
-    checkOrder();
+    runs.forEach((key, all) -> inversions.addAll(inversions(key, all, faults, incarnations)));
   }
 
-  private void read(String[] line, Set<String> plain, Map<String, Long> open) {
+  private void read(String[] line, Set<String> plain, Map<String, Run> open) {
     switch (line[0]) {
       case "SEND" -> sent.add(line[1]);
       case "NOISE" -> noise.add(line[1]);
@@ -70,26 +75,78 @@ final class Verdict {
           extraInvocations++;
         }
       }
-      case "START" -> open.put(line[1] + " " + line[2] + " " + line[3], Long.parseLong(line[4]));
+      case "START" ->
+          open.put(
+              run(line),
+              new Run(
+                  Integer.parseInt(line[2]),
+                  Long.parseLong(line[3]),
+                  Long.parseLong(line[4]),
+                  Long.MAX_VALUE,
+                  Long.parseLong(line[5])));
       case "END" -> {
-        Long start = open.remove(line[1] + " " + line[2] + " " + line[3]);
+        Run begun = Objects.requireNonNull(open.remove(run(line)), "an end without a start");
         runs.computeIfAbsent(line[1], none -> new ArrayList<>())
             .add(
                 new Run(
-                    Integer.parseInt(line[2]),
-                    Long.parseLong(line[3]),
-                    start == null ? 0 : start,
-                    Long.parseLong(line[4])));
+                    begun.number(),
+                    begun.pid(),
+                    begun.start(),
+                    Long.parseLong(line[4]),
+                    begun.token()));
       }
       case "DIED" ->
           declaredDead
-              .computeIfAbsent(
-                  Long.parseLong(line[1].replaceAll(".*@(\\d+)@.*", "$1")), none -> new TreeSet<>())
+              .computeIfAbsent(pidOf(line[1]), none -> new TreeSet<>())
               .add(Long.parseLong(line[2]));
       case "REFUSED" -> refused++;
       case "RESTARTED" -> restarted++;
       default -> {}
     }
+  }
+
+  private static String run(String[] line) {
+    return line[1] + " " + line[2] + " " + line[3];
+  }
+
+  private static List<Incarnation> incarnations(TestDatabase database) {
+    String micros =
+        database.kind() == DatabaseKind.MARIADB
+            ? "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', %s)"
+            : "CAST(EXTRACT(EPOCH FROM %s) * 1000000 AS bigint)";
+    List<Incarnation> all = new ArrayList<>();
+    for (Map<String, Object> row :
+        database.rows(
+            "SELECT name, state, %s AS joined, %s AS ended FROM pigeonhole_node"
+                .formatted(micros.formatted("joined_at"), micros.formatted("ended_at")))) {
+      boolean dead = Tables.text(row.get("state")).equals("DEAD");
+      all.add(
+          new Incarnation(
+              pidOf(Tables.text(row.get("name"))),
+              ((Number) row.get("joined")).longValue(),
+              dead ? ((Number) row.get("ended")).longValue() : Incarnation.NEVER));
+    }
+    return all;
+  }
+
+  /** A node bears the name of its inbox, its process and its machine. */
+  private static long pidOf(String node) {
+    return Long.parseLong(node.replaceAll(".*@(\\d+)@.*", "$1"));
+  }
+
+  /** How many were buried alive: no fault had been done to them, they were only too slow. */
+  long buriedAlive() {
+    return incarnations.stream()
+        .filter(each -> each.buried() != Incarnation.NEVER)
+        .filter(
+            each ->
+                faults.stream()
+                    .noneMatch(
+                        fault ->
+                            fault.pid() == each.pid()
+                                && fault.from() <= each.buried()
+                                && fault.until() >= each.buried()))
+        .count();
   }
 
   /** From each kill to the moment the others knew, in milliseconds. */
@@ -170,45 +227,63 @@ final class Verdict {
   }
 
   /**
-   * First starts follow the numbers, and nobody starts while an earlier number runs, except beside
-   * a run that a killed or paused worker had begun.
+   * First starts follow the numbers, nobody starts while an earlier number runs, and nobody starts
+   * in a lane that another has taken since. Except beside or by a node that was buried: it may end
+   * what it had begun, and begin nothing once it knows.
    */
-  private void checkOrder() {
-    runs.forEach(
-        (key, all) -> {
-          TreeMap<Integer, Run> first = new TreeMap<>();
-          for (Run run : all) {
-            first.merge(run.number(), run, (a, b) -> a.start() <= b.start() ? a : b);
-          }
-          Run before = null;
-          for (Run run : first.values()) {
-            if (before != null && run.start() < before.start()) {
-              inversions.add("ordered-plain " + key + "-" + run.number() + " began too early");
-            }
-            before = run;
-          }
-          for (Run run : all) {
-            for (Run other : all) {
-              boolean overlaps =
-                  other.number() > run.number()
-                      && other.start() > run.start()
-                      && other.start() < run.end();
-              if (overlaps && !excused(run)) {
-                inversions.add(
-                    "ordered-plain %s-%d began while %d ran"
-                        .formatted(key, other.number(), run.number()));
-              }
-            }
-          }
-        });
+  static List<String> inversions(
+      String key, List<Run> all, List<Nemesis.Fault> faults, List<Incarnation> incarnations) {
+    List<String> inversions = new ArrayList<>();
+    TreeMap<Integer, Run> first = new TreeMap<>();
+    for (Run run : all) {
+      first.merge(run.number(), run, (a, b) -> a.start() <= b.start() ? a : b);
+    }
+    Run before = null;
+    for (Run run : first.values()) {
+      if (before != null && run.start() < before.start()) {
+        inversions.add("ordered-plain " + key + "-" + run.number() + " began too early");
+      }
+      before = run;
+    }
+    for (Run run : all) {
+      for (Run other : all) {
+        boolean overlaps =
+            other.number() > run.number()
+                && other.start() > run.start()
+                && other.start() < run.end();
+        if (overlaps && !cut(run, faults) && !takenOver(run, other, incarnations)) {
+          inversions.add("ordered-plain %s: %s began while %s ran".formatted(key, other, run));
+        }
+        boolean late = other.token() > run.token() && other.start() < run.start();
+        if (late && !takenOver(run, other, incarnations)) {
+          inversions.add(
+              "ordered-plain %s: %s began after %s had its lane".formatted(key, run, other));
+        }
+      }
+    }
+    return inversions;
   }
 
-  private boolean excused(Run run) {
+  /** Whether a stop may have cut the run, and let go of its lane although it did not return. */
+  private static boolean cut(Run run, List<Nemesis.Fault> faults) {
     return faults.stream()
         .anyMatch(
             fault ->
-                fault.pid() == run.pid()
-                    && fault.until() >= run.start()
+                fault.kind().equals("restart")
+                    && fault.pid() == run.pid()
                     && fault.from() <= run.end());
+  }
+
+  /**
+   * Whether the other run has the lane because the life of the node in which this run began was
+   * over. That life lasts until the process joins again: from then on it knows.
+   */
+  private static boolean takenOver(Run run, Run other, List<Incarnation> incarnations) {
+    return other.token() > run.token()
+        && incarnations.stream()
+            .filter(each -> each.pid() == run.pid() && each.joined() <= run.start())
+            .max(Comparator.comparing(Incarnation::joined))
+            .filter(life -> life.buried() <= other.start())
+            .isPresent();
   }
 }

@@ -183,7 +183,8 @@ public final class Worker {
 
     void orderedPlain(Received<String> received) throws InterruptedException {
       long started = now();
-      ledger.append("START " + received.payload() + " " + pid + " " + started);
+      ledger.append(
+          "START %s %d %d %d".formatted(received.payload(), pid, started, received.laneToken()));
       pretendToWork();
       ledger.append("END " + received.payload() + " " + pid + " " + now());
     }
