@@ -204,6 +204,30 @@ class HandlerMethodTest {
         .satisfies(each -> assertThat(each.text()).contains("Known are: orders"));
   }
 
+  @Async
+  static class AllAsync {
+    @InboxHandler(channel = "orders", key = "async")
+    public void async(OrderPlaced order) {}
+  }
+
+  static class Promising {
+    @InboxHandler(channel = "orders", key = "promised")
+    @Transactional
+    public CompletableFuture<Void> promised(OrderPlaced order) {
+      return new CompletableFuture<>();
+    }
+  }
+
+  /** What they do elsewhere would neither be in the transaction nor be waited for. */
+  @Test
+  void jd03_jd11_handlersThatGoOnInAnotherThreadAreRefused() {
+    assertThat(problems(AllAsync.class, Promising.class))
+        .extracting(Problem::text)
+        .satisfiesExactlyInAnyOrder(
+            text -> assertThat(text).contains("it is @Async"),
+            text -> assertThat(text).contains("promised(OrderPlaced)").contains("before returning"));
+  }
+
   interface Face {
     void other();
   }

@@ -2,11 +2,13 @@ package dev.pigeonhole.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.pigeonhole.Message;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.RabbitServer;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -22,6 +24,7 @@ import org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.transaction.annotation.Transactional;
 
 /** Listeners of Spring AMQP behind a guard, with a real broker. */
 class RabbitListenerTest {
@@ -41,7 +44,7 @@ class RabbitListenerTest {
     }
 
     @Bean
-    RabbitTemplate template(ConnectionFactory connections) {
+    RabbitTemplate rabbitTemplate(ConnectionFactory connections) {
       return new RabbitTemplate(connections);
     }
 
@@ -88,6 +91,10 @@ class RabbitListenerTest {
     final World world = World.postgres();
 
     Shop(RabbitServer server) {
+      this(server, Listener.class);
+    }
+
+    Shop(RabbitServer server, Class<?>... listening) {
       this.server = server;
       this.host = server.newVirtualHost();
       world.context.registerBean(
@@ -101,7 +108,8 @@ class RabbitListenerTest {
             return factory;
           });
       world
-          .with(Rabbit.class, Charges.class, Listener.class) // on purpose before the guard
+          .with(Rabbit.class, Charges.class)
+          .with(listening) // on purpose before the guard
           .with(World.Basics.class, World.Jdbc.class, IdempotentMethodTest.WithGuard.class)
           .start();
     }
@@ -172,6 +180,46 @@ class RabbitListenerTest {
       shop.send("o-1");
       shop.awaitEmpty();
       assertThat(shop.charges().runs()).containsExactly("o-1", "o-1", "o-1");
+      assertThat(shop.world.notes()).isEqualTo(1);
+    }
+  }
+
+  /** Hands what comes to an inbox, in a transaction of its own. */
+  static class Accepting {
+    private final InboxTemplate inbox;
+    private final Charges charges;
+
+    Accepting(InboxTemplate inbox, Charges charges) {
+      this.inbox = inbox;
+      this.charges = charges;
+    }
+
+    @RabbitListener(queues = "orders")
+    @Transactional
+    public void accept(String order) {
+      inbox.accept("orders", Message.of(order, new OrderPlaced(order, "c")));
+      charges.charge(order);
+    }
+
+    @InboxHandler(channel = "orders", key = "reserve-stock")
+    void reserve(OrderPlaced order) {}
+  }
+
+  @Test
+  void jd08_whatAListenerHasAcceptedInATransactionThatIsRolledBackComesAgain() {
+    try (Shop shop = new Shop(RabbitServer.shared(), World.WithInbox.class, Accepting.class)) {
+      List<Long> accepted = new CopyOnWriteArrayList<>();
+      shop.charges().then =
+          run -> {
+            accepted.add(shop.world.rows("pigeonhole_message")); // seen from outside
+            if (run < 3) {
+              throw new IllegalStateException("not yet");
+            }
+          };
+      shop.send("o-1");
+      shop.awaitEmpty();
+      assertThat(accepted).containsExactly(0L, 0L, 0L);
+      assertThat(shop.world.rows("pigeonhole_message")).isEqualTo(1);
       assertThat(shop.world.notes()).isEqualTo(1);
     }
   }

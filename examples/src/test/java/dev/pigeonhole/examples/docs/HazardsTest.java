@@ -36,16 +36,16 @@ class HazardsTest {
     NUMBERS.put("CLM", "1,2,4-27");
     NUMBERS.put("PG", "1-19,21,22");
     NUMBERS.put("MY", "1-10,12-16");
-    NUMBERS.put("HX", "1-5");
+    NUMBERS.put("HX", "1-6");
     NUMBERS.put("JD", "1-11");
     NUMBERS.put("HD", "1-12");
     NUMBERS.put("RQ", "1-15");
     NUMBERS.put("KF", "1-11");
-    NUMBERS.put("OP", "2,6,8");
+    NUMBERS.put("OP", "2-4,6,8,9,11");
     NUMBERS.put("OB", "1-7");
-    NUMBERS.put("SC", "1-5,10-14,16,19,24,29,30");
+    NUMBERS.put("SC", "1-5,10-16,19,24,26,29,30");
     NUMBERS.put("E", "17-25,27,28,30-32");
-    NUMBERS.put("D", "1-57,59-68,70-78,81,83-96,98-112,114,116-141,165-168,170");
+    NUMBERS.put("D", "1-57,59-68,70-81,83-96,98-112,114,116-141,165-168,170");
   }
 
   @BeforeAll

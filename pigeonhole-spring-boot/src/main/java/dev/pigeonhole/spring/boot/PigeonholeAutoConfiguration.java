@@ -9,8 +9,11 @@ import dev.pigeonhole.spring.InboxTemplate;
 import dev.pigeonhole.spring.PigeonholeLifecycle;
 import dev.pigeonhole.spring.SpringInboxes;
 import javax.sql.DataSource;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.LazyInitializationExcludeFilter;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -49,6 +52,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 @Import(DatabaseInitializationDependencyConfigurer.class)
 @ImportRuntimeHints(PigeonholeRuntimeHints.class)
 public final class PigeonholeAutoConfiguration {
+  private static final Logger LOG = LoggerFactory.getLogger(PigeonholeAutoConfiguration.class);
 
   PigeonholeAutoConfiguration() {}
 
@@ -107,6 +111,20 @@ public final class PigeonholeAutoConfiguration {
   @ConditionalOnMissingBean
   static IdempotentMethods pigeonholeIdempotentMethods() {
     return new IdempotentMethods();
+  }
+
+  /** Nobody knows who reaches it, and nothing there asks what Pigeonhole would ask. */
+  @Bean
+  @ConditionalOnProperty("spring.h2.console.enabled")
+  static SmartInitializingSingleton pigeonholeH2ConsoleWarning(ListableBeanFactory beans) {
+    return () -> {
+      if (beans.containsBean("h2Console")) {
+        LOG.warn(
+            "The web console of H2 is on: whoever reaches it reads and changes everything in the"
+                + " database, messages and receipts included. Remove spring.h2.console.enabled"
+                + " wherever others than you can reach this application.");
+      }
+    };
   }
 
   /** What needs handlers, or channels that are beans. */

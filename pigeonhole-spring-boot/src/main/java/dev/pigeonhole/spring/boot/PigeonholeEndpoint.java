@@ -22,6 +22,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
+import org.springframework.boot.actuate.endpoint.OperationResponseBody;
 import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
@@ -30,7 +31,8 @@ import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 
 /**
  * How inboxes and outboxes stand, and what operators do about it. It never shows what messages
- * carry, nor the texts of exceptions, which may quote it.
+ * carry, nor the texts of exceptions, which may quote it. Answers are written by the actuator's own
+ * mapper, so that they look the same whatever the application does with its JSON.
  */
 @Endpoint(id = "pigeonhole")
 public final class PigeonholeEndpoint {
@@ -49,7 +51,7 @@ public final class PigeonholeEndpoint {
     for (Watched each : watched.get()) {
       all.put(each.name(), standing(each));
     }
-    return all;
+    return OperationResponseBody.of(all);
   }
 
   /** One of them with its nodes, what is paused, and what its poisoned deliveries failed with. */
@@ -214,7 +216,8 @@ public final class PigeonholeEndpoint {
       int ownedLanes,
       int unownedLanes,
       long conflicts,
-      Map<String, Handler> handlers) {}
+      Map<String, Handler> handlers)
+      implements OperationResponseBody {}
 
   /**
    * Deliveries of a handler, each state counted up to 10,000.
@@ -244,7 +247,8 @@ public final class PigeonholeEndpoint {
 
   /** One of them, in full. */
   public record Detail(
-      Standing standing, List<Node> nodes, List<Pause> paused, List<Failures> failures) {}
+      Standing standing, List<Node> nodes, List<Pause> paused, List<Failures> failures)
+      implements OperationResponseBody {}
 
   /** A node, as others see it. */
   public record Node(String name, String state, List<String> handlers, int lanes) {}
@@ -272,7 +276,8 @@ public final class PigeonholeEndpoint {
       long matched,
       long changed,
       Map<String, Long> skipped,
-      boolean dryRun) {
+      boolean dryRun)
+      implements OperationResponseBody {
 
     static Change of(boolean changed) {
       return new Change(null, changed ? 1 : 0, changed ? 1 : 0, Map.of(), false);

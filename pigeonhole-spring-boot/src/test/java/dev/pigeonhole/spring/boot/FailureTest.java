@@ -37,7 +37,7 @@ class FailureTest {
   record Order(String id) {}
 
   @Test
-  void unknownPropertiesAreRefusedWithWhatWasMeant(CapturedOutput output) {
+  void d79_unknownPropertiesAreRefusedWithWhatWasMeant(CapturedOutput output) {
     assertThat(report(output, Handling.class, "pigeonhole.inbox.dead-afer=9s"))
         .contains("PH-SPR-04: the property pigeonhole.inbox.dead-afer does not exist")
         .contains("Did you mean pigeonhole.inbox.dead-after?");
@@ -125,14 +125,14 @@ class FailureTest {
   }
 
   @Test
-  void severalDataSourcesAskForAMark(CapturedOutput output) {
+  void d80_severalDataSourcesAskForAMark(CapturedOutput output) {
     assertThat(report(output, TwoDataSources.class))
         .contains("PH-SPR-03: There are 2 beans of DataSource: one, two.")
         .contains("@PigeonholeDataSource");
   }
 
   @Test
-  void aTransactionManagerOfAnotherDataSourceIsRefused(CapturedOutput output) {
+  void jd03_aTransactionManagerOfAnotherDataSourceIsRefused(CapturedOutput output) {
     assertThat(report(output, ForeignManager.class))
         .contains("PH-TX-10: The transaction manager of an inbox: ")
         .contains("@PigeonholeTransactionManager");
