@@ -98,6 +98,7 @@ class LogContentTest {
     assertThat(lines())
         .anyMatch(line -> line.contains("no mail server"))
         .anyMatch(line -> line.contains("undecodable") && line.contains("PH-PAY-"))
+        .anyMatch(line -> line.contains("failing") && line.contains("with other content"))
         .noneMatch(line -> line.contains(CANARY));
   }
 

@@ -14,6 +14,7 @@ import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.admin.DefaultAdmin;
+import dev.pigeonhole.internal.dispatch.ConflictLog;
 import dev.pigeonhole.internal.dispatch.Engine;
 import dev.pigeonhole.internal.dispatch.Events;
 import dev.pigeonhole.internal.dispatch.Failures;
@@ -72,6 +73,7 @@ public final class DefaultInbox implements Inbox {
   private final Registry registry;
   private final Payloads payloads;
   private final Events events;
+  private final ConflictLog conflicts;
   private final Intake intake;
   private final Retention retention;
   private final GroupAcceptor acceptor;
@@ -94,6 +96,7 @@ public final class DefaultInbox implements Inbox {
     this.registry = registry;
     this.payloads = payloads;
     this.events = new Events(settings.name(), settings.listeners());
+    this.conflicts = new ConflictLog(settings.name());
     this.intake =
         new Intake(
             registry,
@@ -505,6 +508,7 @@ public final class DefaultInbox implements Inbox {
       return new Acceptance.Repeat(ref, known.firstReceived());
     }
     if (result instanceof AcceptResult.Differs) {
+      conflicts.tell(message, ref);
       events.tell(new InboxEvent.Conflicted(inbox, message.channel(), ref, message.type()));
       return new Acceptance.Conflict(ref);
     }

@@ -1,0 +1,50 @@
+package dev.pigeonhole.internal.dispatch;
+
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.internal.registry.Names;
+import dev.pigeonhole.store.NewMessage;
+import java.time.Duration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tells of messages that came under a known id with other content. A sender that counts from one
+ * again after each start makes one of everything it sends, so there is a limit.
+ */
+public final class ConflictLog {
+  private static final Logger LOG = LoggerFactory.getLogger(ConflictLog.class);
+
+  private final String inbox;
+  private final LogLimit limit = new LogLimit(20, Duration.ofSeconds(1));
+
+  public ConflictLog(String inbox) {
+    this.inbox = inbox;
+  }
+
+  /** Says what becomes of the second copy, and nothing of what either of them carries. */
+  public void tell(NewMessage second, MessageRef ref) {
+    int leftOut = limit.leftOutBefore(System.nanoTime());
+    if (leftOut < 0) {
+      return;
+    }
+    LOG.atWarn()
+        .addKeyValue("pigeonhole.event", "conflict")
+        .addKeyValue(LogContext.INBOX, inbox)
+        .addKeyValue("pigeonhole.channel", second.channel())
+        .addKeyValue(LogContext.MESSAGE, Names.shown(second.id()))
+        .addKeyValue("pigeonhole.code", ErrorCode.ID_CONFLICT.text())
+        .log(
+            "{} Inbox {} knows {} of channel '{}' with other content; the second copy is {}. Find"
+                + " out who used the id twice.{}",
+            ErrorCode.ID_CONFLICT.text(),
+            inbox,
+            Names.shown(ref.toString()),
+            second.channel(),
+            second.onConflict() == OnConflict.KEEP
+                ? "kept until somebody decides"
+                : "refused, and not kept",
+            leftOut == 0 ? "" : " (" + leftOut + " conflicts before this one were not logged)");
+  }
+}
