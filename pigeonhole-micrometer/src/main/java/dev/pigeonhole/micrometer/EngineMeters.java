@@ -1,5 +1,6 @@
 package dev.pigeonhole.micrometer;
 
+import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.admin.Count;
 import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.admin.HandlerLag;
@@ -25,12 +26,12 @@ import java.util.function.ToDoubleFunction;
 /** What an inbox and an outbox have in common, because one engine is behind both. */
 final class EngineMeters {
   /** Under which names the meters of one kind go. */
-  record Names(String prefix, String nameTag, String lineTag, String deliveries) {}
+  record Names(String prefix, String nameTag, String lineTag, String accept, String deliveries) {}
 
   static final Names INBOX =
-      new Names("pigeonhole.inbox", "inbox", "handler", "pigeonhole.inbox.deliveries");
+      new Names("pigeonhole.inbox", "inbox", "handler", ".accept", ".deliveries");
   static final Names OUTBOX =
-      new Names("pigeonhole.outbox", "outbox", "channel", "pigeonhole.outbox.messages");
+      new Names("pigeonhole.outbox", "outbox", "channel", ".publish", ".messages");
 
   /** The states of deliveries that are worth a gauge: completed ones only grow. */
   private static final Map<String, Function<HandlerCounts, Count>> STATES =
@@ -44,16 +45,55 @@ final class EngineMeters {
 
   private final MeterRegistry registry;
   private final Names names;
+  private final GaugeOptions options;
 
   /** By inbox and handler, how many attempts ignore their timeout on this node. */
   private final Map<String, Map<String, Integer>> stuck = new ConcurrentHashMap<>();
 
-  EngineMeters(MeterRegistry registry, Names names) {
+  EngineMeters(MeterRegistry registry, Names names, GaugeOptions options) {
     this.registry = registry;
     this.names = names;
+    this.options = options;
   }
 
   // ---- from events
+
+  /** A message that was handed in, and has an answer. */
+  void answered(InboxEvent.Answered answered, String channel) {
+    accept(answered.inbox(), channel, outcome(answered)).record(answered.took());
+  }
+
+  /** Messages that were handed in together, and have none. */
+  void failed(InboxEvent.AcceptFailed failed, String channel) {
+    Timer timer = accept(failed.inbox(), channel, "error");
+    for (int i = 0; i < failed.messages(); i++) {
+      timer.record(failed.took());
+    }
+  }
+
+  private Timer accept(String name, String channel, String outcome) {
+    return Timer.builder(names.prefix + names.accept)
+        .description("Handing over messages, until the caller has an answer")
+        .tags(tags(name).and("channel", channel, "outcome", outcome))
+        .register(registry);
+  }
+
+  private static String outcome(InboxEvent.Answered answered) {
+    Acceptance answer = answered.answer();
+    if (answer instanceof Acceptance.Accepted) {
+      return answered.forNobody() ? "unhandled" : "accepted";
+    }
+    if (answer instanceof Acceptance.Repeat) {
+      return "repeat";
+    }
+    if (answer instanceof Acceptance.Conflict) {
+      return "conflict";
+    }
+    if (answer instanceof Acceptance.Rejected) {
+      return "rejected";
+    }
+    return answer instanceof Acceptance.Ignored ? "unhandled" : "error";
+  }
 
   void on(InboxEvent event) {
     String name = event.inbox();
@@ -144,7 +184,7 @@ final class EngineMeters {
    * Registers what can be known before anything happens, so that an alarm finds a zero. Not polls:
    * a node that only accepts never has any, and must not look like one that has died.
    */
-  void watch(String name, InboxAdmin admin, GaugeOptions options) {
+  void watch(String name, InboxAdmin admin) {
     pruned(name);
     leaked(name);
     for (InboxEvent.Move move : InboxEvent.Move.values()) {
@@ -196,7 +236,7 @@ final class EngineMeters {
     STATES.forEach(
         (state, count) ->
             Gauge.builder(
-                    names.deliveries,
+                    names.prefix + names.deliveries,
                     snapshot,
                     each -> each.read(overview -> deliveries(overview, handler, count)))
                 .description("Deliveries by state, counted up to a bound")

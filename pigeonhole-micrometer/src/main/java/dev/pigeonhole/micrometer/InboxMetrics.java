@@ -1,6 +1,5 @@
 package dev.pigeonhole.micrometer;
 
-import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.event.InboxEvent;
@@ -24,13 +23,11 @@ import java.time.Duration;
  */
 public final class InboxMetrics implements InboxListener {
   private final MeterRegistry registry;
-  private final GaugeOptions options;
   private final EngineMeters engine;
 
   private InboxMetrics(MeterRegistry registry, GaugeOptions options) {
     this.registry = registry;
-    this.options = options;
-    this.engine = new EngineMeters(registry, EngineMeters.INBOX);
+    this.engine = new EngineMeters(registry, EngineMeters.INBOX, options);
   }
 
   /** Meters in this registry; gauges as {@link GaugeOptions#defaults()} says. */
@@ -50,19 +47,16 @@ public final class InboxMetrics implements InboxListener {
 
   /** The same for an inbox that runs elsewhere, or by its administration alone. */
   public InboxMetrics watch(String inbox, InboxAdmin admin) {
-    engine.watch(inbox, admin, options);
+    engine.watch(inbox, admin);
     return this;
   }
 
   @Override
   public void on(InboxEvent event) {
     if (event instanceof InboxEvent.Answered answered) {
-      accept(answered, outcome(answered)).record(answered.took());
+      engine.answered(answered, answered.channel());
     } else if (event instanceof InboxEvent.AcceptFailed failed) {
-      Timer timer = accept(failed, "error");
-      for (int i = 0; i < failed.messages(); i++) {
-        timer.record(failed.took());
-      }
+      engine.failed(failed, failed.channel());
     } else if (event instanceof InboxEvent.Completed completed) {
       Timer.builder("pigeonhole.inbox.lag")
           .description("From the receipt of a message until a handler has finished it")
@@ -74,30 +68,6 @@ public final class InboxMetrics implements InboxListener {
     } else {
       engine.on(event);
     }
-  }
-
-  private Timer accept(InboxEvent.OfChannel event, String outcome) {
-    return Timer.builder("pigeonhole.inbox.accept")
-        .description("Handing in messages, until the caller has an answer")
-        .tags("inbox", event.inbox(), "channel", event.channel(), "outcome", outcome)
-        .register(registry);
-  }
-
-  static String outcome(InboxEvent.Answered answered) {
-    Acceptance answer = answered.answer();
-    if (answer instanceof Acceptance.Accepted) {
-      return answered.forNobody() ? "unhandled" : "accepted";
-    }
-    if (answer instanceof Acceptance.Repeat) {
-      return "repeat";
-    }
-    if (answer instanceof Acceptance.Conflict) {
-      return "conflict";
-    }
-    if (answer instanceof Acceptance.Rejected) {
-      return "rejected";
-    }
-    return answer instanceof Acceptance.Ignored ? "unhandled" : "error";
   }
 
   private void guard(InboxEvent.OfGuard event) {

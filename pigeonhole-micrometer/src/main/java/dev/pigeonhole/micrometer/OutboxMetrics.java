@@ -1,10 +1,10 @@
 package dev.pigeonhole.micrometer;
 
+import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.event.InboxListener;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.Timer;
 
 /**
  * The meters of outboxes. Give it to their builders as a listener, and let it watch each outbox for
@@ -20,14 +20,10 @@ import io.micrometer.core.instrument.Timer;
  * name of the route.
  */
 public final class OutboxMetrics implements InboxListener {
-  private final MeterRegistry registry;
-  private final GaugeOptions options;
   private final EngineMeters engine;
 
   private OutboxMetrics(MeterRegistry registry, GaugeOptions options) {
-    this.registry = registry;
-    this.options = options;
-    this.engine = new EngineMeters(registry, EngineMeters.OUTBOX);
+    this.engine = new EngineMeters(registry, EngineMeters.OUTBOX, options);
   }
 
   /** Meters in this registry; gauges as {@link GaugeOptions#defaults()} says. */
@@ -42,7 +38,7 @@ public final class OutboxMetrics implements InboxListener {
 
   /** Shows how the outbox stands, on all nodes together, by what its store says. */
   public OutboxMetrics watch(String outbox, InboxAdmin admin) {
-    engine.watch(outbox, admin, options);
+    engine.watch(outbox, admin);
     return this;
   }
 
@@ -51,23 +47,12 @@ public final class OutboxMetrics implements InboxListener {
     if (event instanceof InboxEvent.Answered answered) {
       // A type that no route takes is refused, and may be any text.
       boolean refused =
-          answered.type().isEmpty() || "rejected".equals(InboxMetrics.outcome(answered));
-      publish(event.inbox(), refused ? "unknown" : answered.type(), InboxMetrics.outcome(answered))
-          .record(answered.took());
+          answered.type().isEmpty() || answered.answer() instanceof Acceptance.Rejected;
+      engine.answered(answered, refused ? "unknown" : answered.type());
     } else if (event instanceof InboxEvent.AcceptFailed failed) {
-      Timer timer = publish(event.inbox(), "unknown", "error");
-      for (int i = 0; i < failed.messages(); i++) {
-        timer.record(failed.took());
-      }
+      engine.failed(failed, "unknown");
     } else {
       engine.on(event);
     }
-  }
-
-  private Timer publish(String outbox, String channel, String outcome) {
-    return Timer.builder("pigeonhole.outbox.publish")
-        .description("Staging messages in the transaction of whoever publishes them")
-        .tags("outbox", outbox, "channel", channel, "outcome", outcome)
-        .register(registry);
   }
 }
