@@ -1,9 +1,13 @@
 package dev.pigeonhole.spring;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ChannelBuilder;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
+import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.support.DatabaseKind;
@@ -13,6 +17,7 @@ import jakarta.persistence.EntityManagerFactory;
 import java.util.List;
 import java.util.Map;
 import javax.sql.DataSource;
+import org.slf4j.LoggerFactory;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -72,6 +77,25 @@ final class World implements AutoCloseable {
 
   TransactionTemplate transaction() {
     return new TransactionTemplate(bean(PlatformTransactionManager.class));
+  }
+
+  /** Accepts an order and runs whatever can run. */
+  void handle(int number) {
+    inbox().accept("orders", order(number));
+    inbox().drain();
+  }
+
+  /** How the order stands with the handler that most of these tests have. */
+  DeliveryView delivery(int number) {
+    return inbox().find("orders", "m-" + number, "reserve-stock").orElseThrow();
+  }
+
+  /** What this class logs from now on. */
+  static ListAppender<ILoggingEvent> logOf(Class<?> type) {
+    ListAppender<ILoggingEvent> log = new ListAppender<>();
+    log.start();
+    ((Logger) LoggerFactory.getLogger(type)).addAppender(log);
+    return log;
   }
 
   static Message order(int number) {
