@@ -225,7 +225,8 @@ class HandlerMethodTest {
         .extracting(Problem::text)
         .satisfiesExactlyInAnyOrder(
             text -> assertThat(text).contains("it is @Async"),
-            text -> assertThat(text).contains("promised(OrderPlaced)").contains("before returning"));
+            text ->
+                assertThat(text).contains("promised(OrderPlaced)").contains("before returning"));
   }
 
   interface Face {

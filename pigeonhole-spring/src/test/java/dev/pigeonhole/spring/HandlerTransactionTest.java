@@ -29,6 +29,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 /** Receipt and writes commit together, or neither does. */
 class HandlerTransactionTest {
   private static final String ALL = "dev.pigeonhole.support.TestDatabases#all";
+
   static class Writing {
     private final Notes notes;
 

@@ -241,13 +241,7 @@ class DocSnippetsModulithTest {
       assertThat(reserved(database, "o-2")).as("it failed").isZero();
 
       try (AnnotationConfigApplicationContext after =
-          run(
-              database,
-              WithInbox.class,
-              Orders.class,
-              Stock.class,
-              Inventory.class,
-              Drain.class)) {
+          run(database, WithInbox.class, Orders.class, Stock.class, Inventory.class, Drain.class)) {
         after.getBean(Drain.class).drain();
         Eventually.until(LONG, () -> left(database) == 0);
         assertThat(reserved(database, "o-2")).isEqualTo(1);

@@ -197,8 +197,7 @@ class DisclosureTest {
   /** Every field by its path, those of all elements of a list together. */
   private static void collect(String path, JsonNode node, Map<String, String> into) {
     if (node.isObject()) {
-      node.properties()
-          .forEach(each -> collect(path + "." + each.getKey(), each.getValue(), into));
+      node.properties().forEach(each -> collect(path + "." + each.getKey(), each.getValue(), into));
     } else if (node.isArray() && !node.isEmpty()) {
       node.forEach(each -> collect(path, each, into));
     } else {
