@@ -13,6 +13,7 @@ import dev.pigeonhole.InboxBuilder;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.TypeBuilder;
 import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.transport.MessageSource;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -128,9 +129,52 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
    * @throws dev.pigeonhole.store.StoreException if the database cannot be reached
    */
   public InboxBuilder on(JdbcStore store, PlatformTransactionManager manager, String... channels) {
-    List<Problem> problems = new ArrayList<>(problemsOfAll());
     DataSource dataSource = store.dataSource();
     SpringTransactions transactions = new SpringTransactions(dataSource, manager);
+    return inbox(
+        store.transactionsFrom(transactions),
+        dataSource,
+        ours -> ManagerChecks.of(beans(), transactions, dataSource, ours),
+        channels);
+  }
+
+  /**
+   * Starts to describe an inbox with annotated handlers on a store that takes part in no
+   * transaction, such as that of the test kit in memory.
+   *
+   * @param channels which ones it takes; without any, all of them
+   * @throws ConfigurationException with every problem of every method; with {@code PH-TX-07} for
+   *     those that want a transaction
+   */
+  public InboxBuilder withoutTransactions(InboxStore store, String... channels) {
+    return inbox(store, null, SpringInboxes::refuseTransactional, channels);
+  }
+
+  private static List<Problem> refuseTransactional(List<HandlerMethod> handlers) {
+    return handlers.stream()
+        .filter(HandlerMethod::inTransaction)
+        .map(
+            each ->
+                new Problem(
+                    ErrorCode.TX_UNSUPPORTED,
+                    ("Handler method %s: what it writes commits with its receipt, and the store of"
+                            + " this inbox takes part in no transaction. Use a JdbcStore; a test"
+                            + " with @InboxTest gets one as soon as it has a DataSource, for"
+                            + " example with @AutoConfigureJdbc and @AutoConfigureTestDatabase.")
+                        .formatted(each.place)))
+        .toList();
+  }
+
+  /**
+   * @param dataSource that of the store; null where no handler can be transactional
+   * @param checks what is wrong with these handlers on this store
+   */
+  private InboxBuilder inbox(
+      InboxStore store,
+      @Nullable DataSource dataSource,
+      Function<List<HandlerMethod>, List<Problem>> checks,
+      String... channels) {
+    List<Problem> problems = new ArrayList<>(problemsOfAll());
     Map<String, ChannelBuilder> declared = declared();
     Set<String> wanted =
         channels.length == 0 ? declared.keySet() : new LinkedHashSet<>(Arrays.asList(channels));
@@ -147,12 +191,12 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
     }
     List<HandlerMethod> ours =
         methods().stream().filter(each -> wanted.contains(each.declared.channel())).toList();
-    problems.addAll(ManagerChecks.of(beans(), transactions, dataSource, ours));
+    problems.addAll(checks.apply(ours));
     if (!problems.isEmpty()) {
       throw new ConfigurationException(problems);
     }
     ours.forEach(each -> add(each, declared.get(each.declared.channel()), dataSource));
-    InboxBuilder inbox = Inbox.on(store.transactionsFrom(transactions));
+    InboxBuilder inbox = Inbox.on(store);
     for (String each : wanted) {
       ChannelBuilder channel = declared.get(each);
       if (channel != null) {
@@ -267,16 +311,17 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
                 channel));
   }
 
-  private void add(HandlerMethod method, @Nullable ChannelBuilder channel, DataSource dataSource) {
+  private void add(
+      HandlerMethod method, @Nullable ChannelBuilder channel, @Nullable DataSource dataSource) {
     if (channel != null) {
       add(method, channel.alsoOn(method.payload()), dataSource);
     }
   }
 
-  private <T> void add(HandlerMethod method, TypeBuilder<T> type, DataSource dataSource) {
+  private <T> void add(HandlerMethod method, TypeBuilder<T> type, @Nullable DataSource dataSource) {
     HandlerKey key = HandlerKey.of(method.declared.key()).formerly(method.declared.formerly());
     BeanFactory factory = beans();
-    if (method.inTransaction()) {
+    if (method.inTransaction() && dataSource != null) {
       type.handleInTransaction(
           key,
           (payload, tx) -> {
@@ -332,8 +377,8 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
         return List.of(
             new Problem(
                 ErrorCode.TX_MANAGER_FOREIGN,
-                "The store is made with a TransactionAwareDataSourceProxy, so it could commit what is"
-                    + " not its own. Make it with the DataSource behind it."));
+                "The store is made with a TransactionAwareDataSourceProxy, so it could commit what"
+                    + " is not its own. Make it with the DataSource behind it."));
       }
       List<Problem> problems = new ArrayList<>();
       String wrong = transactions.whyNot(transactions.manager());

@@ -38,6 +38,10 @@ final class MemoryKeys {
     this.tables = tables;
   }
 
+  void clear() {
+    closed.clear();
+  }
+
   /** Does to the row's key what its channel wants. */
   void poisoned(Delivery row, OnPoison onPoison) {
     Key key = Key.of(row);

@@ -22,6 +22,11 @@ final class MemoryPruning {
     this.tables = tables;
   }
 
+  void clear() {
+    prunedTo = 0;
+    prunedAt = null;
+  }
+
   Pruning.Step step(Pruning pruning, int limit) {
     Instant now = tables.now();
     Instant last = prunedAt;

@@ -41,6 +41,14 @@ public final class MemoryStore implements InboxStore {
     return this;
   }
 
+  /**
+   * Forgets every message with all that became of it, what operators did, and who was paused.
+   * Inboxes that were built on it go on working; none of them may be running.
+   */
+  public void clear() {
+    tables.commit(tables::clear);
+  }
+
   @Override
   public Acceptor acceptor() {
     return acceptor;

@@ -115,6 +115,24 @@ final class Tables {
     }
   }
 
+  /**
+   * Empties everything but what an inbox has looked up when it was built: its handlers and cells.
+   */
+  void clear() {
+    byIdentity.clear();
+    messages.clear();
+    receipts.clear();
+    poison.clear();
+    conflicts.clear();
+    audit.clear();
+    operations.clear();
+    pauses.clear();
+    open.clear();
+    failures.clear();
+    pruning.clear();
+    keys.clear();
+  }
+
   InstantSource clock() {
     return clock;
   }

@@ -11,13 +11,18 @@ import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.admin.InboxAdmin;
+import dev.pigeonhole.admin.MessageSelection;
+import dev.pigeonhole.admin.MessageView;
+import dev.pigeonhole.admin.Page;
 import dev.pigeonhole.store.InboxStore;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -46,11 +51,12 @@ public final class TestInbox implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final Set<String> ENDINGS = Set.of("complete", "discard");
 
-  private final InboxStore store;
+  private final @Nullable InboxStore store; // null: somebody else builds the inbox
   private final TestClock clock;
   private final List<Channel> channels;
   private final List<UnaryOperator<InboxBuilder>> options = new ArrayList<>();
   private final Arrivals arrivals = new Arrivals();
+  private final Supplier<Inbox> maker;
   private Duration patience = PATIENCE;
   private @Nullable Inbox inbox;
   private @Nullable RunningInbox running;
@@ -60,6 +66,14 @@ public final class TestInbox implements AutoCloseable {
     this.clock = clock;
     this.channels = new ArrayList<>(List.of(more));
     this.channels.add(0, first);
+    this.maker = () -> build(store);
+  }
+
+  private TestInbox(Supplier<Inbox> maker, TestClock clock) {
+    this.store = null;
+    this.clock = clock;
+    this.channels = List.of();
+    this.maker = maker;
   }
 
   /** On a memory store and a clock of its own. */
@@ -78,10 +92,26 @@ public final class TestInbox implements AutoCloseable {
   }
 
   /**
+   * Around an inbox that somebody else builds, such as a framework. It sees every message that the
+   * store has, whoever has accepted it.
+   *
+   * @param inbox is asked once, with the first use
+   * @param clock what {@link #advance} moves; the store of the inbox must go by it
+   */
+  public static TestInbox around(Supplier<Inbox> inbox, TestClock clock) {
+    return new TestInbox(inbox, clock);
+  }
+
+  /**
    * Sets options of the inbox: {@code TestInbox.of(orders).with(inbox -> inbox.retry(patiently))}.
    * May be called several times, before anything else is done.
+   *
+   * @throws IllegalStateException after that, and where somebody else builds the inbox
    */
   public synchronized TestInbox with(UnaryOperator<InboxBuilder> option) {
+    if (store == null) {
+      throw new IllegalStateException("Options are for whoever builds the inbox of this test.");
+    }
     if (inbox != null) {
       throw new IllegalStateException("Options come before the first use of a test inbox.");
     }
@@ -99,15 +129,19 @@ public final class TestInbox implements AutoCloseable {
   public synchronized Inbox inbox() {
     Inbox built = inbox;
     if (built == null) {
-      InboxBuilder builder = Inbox.on(store).listener(arrivals);
-      channels.forEach(builder::channel);
-      for (UnaryOperator<InboxBuilder> option : options) {
-        builder = option.apply(builder);
-      }
-      built = builder.build();
+      built = maker.get();
       inbox = built;
     }
     return built;
+  }
+
+  private Inbox build(InboxStore on) {
+    InboxBuilder builder = Inbox.on(on).listener(arrivals);
+    channels.forEach(builder::channel);
+    for (UnaryOperator<InboxBuilder> option : options) {
+      builder = option.apply(builder);
+    }
+    return builder.build();
   }
 
   /** What {@link #advance} moves. */
@@ -115,20 +149,30 @@ public final class TestInbox implements AutoCloseable {
     return clock;
   }
 
-  /** What the inbox is built on; give it to {@link #on} for another node. */
+  /**
+   * What the inbox is built on; give it to {@link #on} for another node.
+   *
+   * @throws IllegalStateException if somebody else builds the inbox: only he knows
+   */
   public InboxStore store() {
+    if (store == null) {
+      throw new IllegalStateException("Whoever builds the inbox of this test has its store.");
+    }
     return store;
   }
 
   /**
    * Accepts a payload under this id in the only channel.
    *
-   * @throws IllegalStateException if there are several channels: name one
+   * @throws IllegalStateException if there are several channels, or somebody else builds the inbox:
+   *     name one
    */
   public Acceptance receive(@Nullable String id, Object payload) {
-    if (channels.size() > 1) {
+    if (channels.size() != 1) {
       throw new IllegalStateException(
-          "This inbox has several channels; say which with receive(channel, Message.of(id, …)).");
+          "This inbox %s; say which with receive(channel, Message.of(id, …))."
+              .formatted(
+                  channels.isEmpty() ? "has its channels from elsewhere" : "has several channels"));
     }
     return receive(channels.get(0).name(), Message.of(id, payload));
   }
@@ -212,7 +256,7 @@ public final class TestInbox implements AutoCloseable {
    */
   public Optional<DeliveryView> find(String id, String handler) {
     List<MessageRef> found =
-        arrivals.messages().stream().filter(message -> message.id().equals(id)).toList();
+        messages().stream().filter(message -> message.id().equals(id)).toList();
     if (found.size() > 1) {
       throw new AssertionError("Several messages have the id '%s': %s.".formatted(id, found));
     }
@@ -229,13 +273,35 @@ public final class TestInbox implements AutoCloseable {
     return inbox().find(message.source(), message.id(), handler);
   }
 
-  /** Every delivery of every message that this inbox has accepted, in order of receipt. */
+  /**
+   * Every delivery of every message that this inbox has accepted, in order of receipt. Around an
+   * inbox that somebody else builds, of every message that its store has.
+   */
   public List<DeliveryView> deliveries() {
     List<String> handlers = handlers();
-    return arrivals.messages().stream()
+    return messages().stream()
         .flatMap(message -> handlers.stream().flatMap(key -> find(message, key).stream()))
         .distinct() // a former key finds what the current one has found
         .toList();
+  }
+
+  private List<MessageRef> messages() {
+    return store == null ? stored() : arrivals.messages();
+  }
+
+  /** All that the store has; it lists the newest first. */
+  private List<MessageRef> stored() {
+    MessageSelection all = inbox().admin().messages();
+    List<MessageRef> messages = new ArrayList<>();
+    Page<MessageView> page = all.first(Page.MOST);
+    while (true) {
+      page.items().forEach(each -> messages.add(each.message()));
+      if (page.next().isEmpty()) {
+        Collections.reverse(messages);
+        return messages;
+      }
+      page = all.after(page.next().get(), Page.MOST);
+    }
   }
 
   /** How many deliveries are neither completed nor poisoned. */
@@ -295,6 +361,8 @@ public final class TestInbox implements AutoCloseable {
 
   @Override
   public String toString() {
-    return "TestInbox of " + channels.stream().map(Channel::name).toList();
+    return store == null
+        ? "TestInbox around another"
+        : "TestInbox of " + channels.stream().map(Channel::name).toList();
   }
 }

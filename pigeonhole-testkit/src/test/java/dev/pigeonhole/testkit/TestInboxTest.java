@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.RetryPolicy;
@@ -59,6 +60,36 @@ class TestInboxTest {
     assertThat(inbox).delivery("m-1", "send-receipt").isCompleted().hasAttempts(2);
     assertThat(inbox).isDrained().hasNoPoison().has(2, DeliveryState.COMPLETED);
     assertThat(reserved).containsExactly("o-1");
+  }
+
+  @Test
+  void anInboxThatSomebodyElseBuildsIsDrivenAndSeenWhoeverAcceptsMessages() {
+    TestClock clock = new TestClock();
+    Inbox theirs =
+        Inbox.on(MemoryStore.create().clock(clock))
+            .codec(new RecordCodec())
+            .channel(orders)
+            .build();
+    TestInbox around = TestInbox.around(() -> theirs, clock);
+    failures.set(1);
+
+    theirs.accept("orders", Message.of("m-1", new OrderPlaced("o-1")));
+    around.receive("orders", Message.of("m-2", new OrderPlaced("o-2")));
+    around.drain();
+
+    assertThat(around).delivery("m-1", "send-receipt").isScheduled();
+    assertThat(around.deliveries())
+        .extracting(view -> view.message().id())
+        .containsExactly("m-1", "m-1", "m-2", "m-2");
+
+    around.advance(ofSeconds(2)).drain();
+
+    assertThat(around).delivery("m-1", "send-receipt").isCompleted().hasAttempts(2);
+    assertThatIllegalStateException().isThrownBy(() -> around.with(it -> it));
+    assertThatIllegalStateException().isThrownBy(around::store);
+    assertThatIllegalStateException()
+        .isThrownBy(() -> around.receive("m-3", new OrderPlaced("o-3")))
+        .withMessageContaining("say which with receive(channel, Message.of(id, …))");
   }
 
   @Test

@@ -18,6 +18,10 @@ import java.util.stream.Stream;
 final class Documents {
   static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
+  /** Where code for the documentation is; what needs Spring Boot cannot be an example. */
+  private static final List<String> SNIPPETS =
+      List.of("examples/src", "pigeonhole-spring-boot-test/src/test");
+
   private static final Pattern BEGIN = Pattern.compile("\\s*// snippet:([\\w-]+)\\s*");
   private static final Pattern END = Pattern.compile("\\s*// end\\s*");
   private static final Pattern LINK = Pattern.compile("\\[[^\\]]*]\\(([^)\\s]+)\\)");
@@ -127,16 +131,18 @@ final class Documents {
     return anchors;
   }
 
-  /** Every marked region of the examples, by name, without its common indentation. */
+  /** Every marked region of tested code, by name, without its common indentation. */
   static TreeMap<String, List<String>> regions() {
     TreeMap<String, List<String>> regions = new TreeMap<>();
-    try (Stream<Path> files = Files.walk(ROOT.resolve("examples/src"))) {
-      files
-          .filter(file -> file.toString().endsWith(".java"))
-          .sorted()
-          .forEach(file -> read(file, regions));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+    for (String place : SNIPPETS) {
+      try (Stream<Path> files = Files.walk(ROOT.resolve(place))) {
+        files
+            .filter(file -> file.toString().endsWith(".java"))
+            .sorted()
+            .forEach(file -> read(file, regions));
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
     }
     return regions;
   }

@@ -11,6 +11,7 @@ import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.spring.SpringInboxes;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Channel;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Transport;
+import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.transport.MessageSource;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -28,14 +29,14 @@ final class InboxFactory {
   private static final int DEFAULT_CONCURRENCY = 8;
 
   private final SpringInboxes inboxes;
-  private final JdbcStore store;
+  private final InboxStore store;
   private final ChosenBeans chosen;
   private final PigeonholeProperties properties;
   private final ListableBeanFactory beans;
 
   InboxFactory(
       SpringInboxes inboxes,
-      JdbcStore store,
+      InboxStore store,
       ChosenBeans chosen,
       PigeonholeProperties properties,
       ListableBeanFactory beans) {
@@ -61,7 +62,10 @@ final class InboxFactory {
             inboxes.source(channel, source);
           }
         });
-    InboxBuilder builder = inboxes.on(store, chosen.transactionManager());
+    InboxBuilder builder =
+        store instanceof JdbcStore jdbc
+            ? inboxes.on(jdbc, chosen.transactionManager())
+            : inboxes.withoutTransactions(store);
     for (dev.pigeonhole.Channel each : channels) {
       MessageSource source = sources.get(each.name());
       builder.channel(each, source == null ? new MessageSource[0] : new MessageSource[] {source});
@@ -138,6 +142,9 @@ final class InboxFactory {
 
   private Map<String, MessageSource> sources(List<ChannelSource> transports) {
     Map<String, MessageSource> sources = new LinkedHashMap<>();
+    if (!properties.inbox().sources()) {
+      return sources;
+    }
     List<Problem> problems = new ArrayList<>();
     properties
         .channels()
@@ -187,7 +194,7 @@ final class InboxFactory {
       return said;
     }
     int handlers = inboxes.transactionalHandlers().size();
-    int slots = PoolSize.of(store.dataSource()).orElse(Integer.MAX_VALUE) - engineConnections();
+    int slots = connections() - engineConnections();
     int fit = Math.max(1, Math.min(DEFAULT_CONCURRENCY, slots / Math.max(1, handlers)));
     if (handlers > 0 && fit < DEFAULT_CONCURRENCY) {
       LOG.info(
@@ -198,6 +205,12 @@ final class InboxFactory {
       return fit;
     }
     return DEFAULT_CONCURRENCY;
+  }
+
+  private int connections() {
+    return store instanceof JdbcStore jdbc
+        ? PoolSize.of(jdbc.dataSource()).orElse(Integer.MAX_VALUE)
+        : Integer.MAX_VALUE;
   }
 
   /** To accept, read, settle and beat, and to listen. */

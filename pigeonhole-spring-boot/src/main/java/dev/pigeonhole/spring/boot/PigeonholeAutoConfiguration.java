@@ -8,6 +8,7 @@ import dev.pigeonhole.spring.IdempotentMethods;
 import dev.pigeonhole.spring.InboxTemplate;
 import dev.pigeonhole.spring.PigeonholeLifecycle;
 import dev.pigeonhole.spring.SpringInboxes;
+import dev.pigeonhole.store.InboxStore;
 import javax.sql.DataSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,6 +31,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.context.annotation.Lazy;
+import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
 import org.springframework.transaction.PlatformTransactionManager;
 
@@ -47,9 +49,6 @@ import org.springframework.transaction.PlatformTransactionManager;
       "org.springframework.boot.jackson2.autoconfigure.Jackson2AutoConfiguration"
     },
     after = {PigeonholeCodecAutoConfiguration.class, PigeonholeSourcesAutoConfiguration.class})
-@ConditionalOnBean(DataSource.class)
-@EnableConfigurationProperties(PigeonholeProperties.class)
-@Import(DatabaseInitializationDependencyConfigurer.class)
 @ImportRuntimeHints(PigeonholeRuntimeHints.class)
 public final class PigeonholeAutoConfiguration {
   private static final Logger LOG = LoggerFactory.getLogger(PigeonholeAutoConfiguration.class);
@@ -67,68 +66,80 @@ public final class PigeonholeAutoConfiguration {
     return new ChosenBeans(beans, ourSource, sources, ourManager, managers);
   }
 
-  @Bean
-  @ConditionalOnMissingBean
-  PigeonholeSchemaInitializer pigeonholeSchemaInitializer(
-      ChosenBeans chosen, PigeonholeProperties properties) {
-    return new PigeonholeSchemaInitializer(chosen::dataSource, properties);
-  }
-
-  @Bean
-  @ConditionalOnMissingBean
-  @DependsOnDatabaseInitialization
-  JdbcStore pigeonholeJdbcStore(ChosenBeans chosen, PigeonholeProperties properties) {
-    JdbcStore store = JdbcStore.of(chosen.dataSource()).prefix(properties.jdbc().tablePrefix());
-    String schema = properties.jdbc().databaseSchema();
-    if (schema != null) {
-      store = store.schema(schema);
-    }
-    return properties.inbox().notifying() ? store.notifying() : store;
-  }
-
-  /** Lazy: only who has methods that run once, or asks for it, needs its tables. */
-  @Bean
-  @Lazy
-  @ConditionalOnMissingBean
-  GuardTemplate pigeonholeGuard(
-      JdbcStore store,
-      ChosenBeans chosen,
-      PigeonholeProperties properties,
-      ObjectProvider<PayloadCodec> codec,
-      ObjectProvider<GuardCustomizer> customizers) {
-    return GuardTemplate.on(
-        store,
-        chosen.transactionManager(),
-        guard -> {
-          Builders.apply(properties, guard);
-          codec.ifUnique(guard::codec);
-          customizers.orderedStream().forEach(each -> each.customize(guard));
-          return guard;
-        });
-  }
-
-  @Bean
-  @ConditionalOnMissingBean
-  static IdempotentMethods pigeonholeIdempotentMethods() {
-    return new IdempotentMethods();
-  }
-
-  /** Nobody knows who reaches it, and nothing there asks what Pigeonhole would ask. */
-  @Bean
-  @ConditionalOnProperty("spring.h2.console.enabled")
-  static SmartInitializingSingleton pigeonholeH2ConsoleWarning(ListableBeanFactory beans) {
-    return () -> {
-      if (beans.containsBean("h2Console")) {
-        LOG.warn(
-            "The web console of H2 is on: whoever reaches it reads and changes everything in the"
-                + " database, messages and receipts included. Remove spring.h2.console.enabled"
-                + " wherever others than you can reach this application.");
-      }
-    };
-  }
-
-  /** What needs handlers, or channels that are beans. */
+  /** What needs a database. */
+  @Order(1)
   @Configuration(proxyBeanMethods = false)
+  @ConditionalOnBean(DataSource.class)
+  @EnableConfigurationProperties(PigeonholeProperties.class)
+  @Import(DatabaseInitializationDependencyConfigurer.class)
+  static class JdbcConfiguration {
+
+    @Bean
+    @ConditionalOnMissingBean
+    PigeonholeSchemaInitializer pigeonholeSchemaInitializer(
+        ChosenBeans chosen, PigeonholeProperties properties) {
+      return new PigeonholeSchemaInitializer(chosen::dataSource, properties);
+    }
+
+    @Bean
+    @ConditionalOnMissingBean
+    @DependsOnDatabaseInitialization
+    JdbcStore pigeonholeJdbcStore(ChosenBeans chosen, PigeonholeProperties properties) {
+      JdbcStore store = JdbcStore.of(chosen.dataSource()).prefix(properties.jdbc().tablePrefix());
+      String schema = properties.jdbc().databaseSchema();
+      if (schema != null) {
+        store = store.schema(schema);
+      }
+      return properties.inbox().notifying() ? store.notifying() : store;
+    }
+
+    /** Lazy: only who has methods that run once, or asks for it, needs its tables. */
+    @Bean
+    @Lazy
+    @ConditionalOnMissingBean
+    GuardTemplate pigeonholeGuard(
+        JdbcStore store,
+        ChosenBeans chosen,
+        PigeonholeProperties properties,
+        ObjectProvider<PayloadCodec> codec,
+        ObjectProvider<GuardCustomizer> customizers) {
+      return GuardTemplate.on(
+          store,
+          chosen.transactionManager(),
+          guard -> {
+            Builders.apply(properties, guard);
+            codec.ifUnique(guard::codec);
+            customizers.orderedStream().forEach(each -> each.customize(guard));
+            return guard;
+          });
+    }
+
+    @Bean
+    @ConditionalOnMissingBean
+    static IdempotentMethods pigeonholeIdempotentMethods() {
+      return new IdempotentMethods();
+    }
+
+    /** Nobody knows who reaches it, and nothing there asks what Pigeonhole would ask. */
+    @Bean
+    @ConditionalOnProperty("spring.h2.console.enabled")
+    static SmartInitializingSingleton pigeonholeH2ConsoleWarning(ListableBeanFactory beans) {
+      return () -> {
+        if (beans.containsBean("h2Console")) {
+          LOG.warn(
+              "The web console of H2 is on: whoever reaches it reads and changes everything in the"
+                  + " database, messages and receipts included. Remove spring.h2.console.enabled"
+                  + " wherever others than you can reach this application.");
+        }
+      };
+    }
+  }
+
+  /** What needs handlers, or channels that are beans, and a store: that of JDBC if there is one. */
+  @Order(2)
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnBean(InboxStore.class)
+  @EnableConfigurationProperties(PigeonholeProperties.class)
   @ConditionalOnProperty(name = "pigeonhole.inbox.enabled", matchIfMissing = true)
   @Conditional(OnHandlers.class)
   static class InboxConfiguration {
@@ -150,7 +161,8 @@ public final class PigeonholeAutoConfiguration {
     @ConditionalOnMissingBean
     Inbox pigeonholeInbox(
         SpringInboxes inboxes,
-        JdbcStore store,
+        ObjectProvider<JdbcStore> databases,
+        ObjectProvider<InboxStore> stores,
         ChosenBeans chosen,
         PigeonholeProperties properties,
         HandlerThreads threads,
@@ -159,6 +171,8 @@ public final class PigeonholeAutoConfiguration {
         ObjectProvider<ChannelSource> sources,
         ObjectProvider<InboxCustomizer> customizers,
         ListableBeanFactory beans) {
+      JdbcStore database = databases.getIfAvailable();
+      InboxStore store = database == null ? stores.getObject() : database;
       return new InboxFactory(inboxes, store, chosen, properties, beans)
           .build(
               sources.orderedStream().toList(),
@@ -186,6 +200,7 @@ public final class PigeonholeAutoConfiguration {
     }
 
     @Bean
+    @ConditionalOnBean(JdbcStore.class)
     @ConditionalOnSingleCandidate(Inbox.class)
     @ConditionalOnMissingBean
     InboxTemplate pigeonholeInboxTemplate(Inbox inbox, JdbcStore store) {

@@ -46,6 +46,7 @@ public record PigeonholeProperties(
    * @param enabled Whether handlers get an inbox.
    * @param name Name in events, meters and tables. One set of tables belongs to one name.
    * @param backgroundProcessing Whether the inbox starts with the application.
+   * @param sources Whether brokers feed the channels that name one.
    * @param batchSize Rows that are read or settled in one go at most.
    * @param notifying Whether nodes wake each other through the database. PostgreSQL only.
    * @param lanes Slices of the inbox. Fixed at the first start.
@@ -71,6 +72,7 @@ public record PigeonholeProperties(
       @DefaultValue("true") boolean enabled,
       @DefaultValue("inbox") String name,
       @DefaultValue("true") boolean backgroundProcessing,
+      @DefaultValue("true") boolean sources,
       @DefaultValue Retry retry,
       @DefaultValue Polling polling,
       @DefaultValue("500") int batchSize,

@@ -19,9 +19,12 @@ import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.amqp.autoconfigure.RabbitAutoConfiguration;
+import org.springframework.boot.amqp.autoconfigure.RabbitConnectionDetails;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration;
+import org.springframework.boot.kafka.autoconfigure.KafkaConnectionDetails;
 import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
 /** Channels fed by brokers that Spring Boot knows. */
@@ -33,21 +36,7 @@ class SourcesTest {
   void aQueueFeedsAChannelByTheConnectionOfSpring() throws Exception {
     RabbitServer server = RabbitServer.shared();
     String host = server.newVirtualHost();
-    ConnectionFactory factory = new ConnectionFactory();
-    factory.setPort(server.amqpPort());
-    factory.setVirtualHost(host);
-    try (Connection connection = factory.newConnection()) {
-      com.rabbitmq.client.Channel channel = connection.createChannel();
-      channel.queueDeclare("placed", true, false, false, Map.of());
-      BasicProperties properties =
-          new BasicProperties.Builder()
-              .messageId("m-1")
-              .type("Order")
-              .contentType("application/json")
-              .deliveryMode(2)
-              .build();
-      channel.basicPublish("", "placed", properties, ORDER);
-    }
+    publish(server, host);
     runner()
         .withConfiguration(AutoConfigurations.of(RabbitAutoConfiguration.class))
         .withPropertyValues(
@@ -56,34 +45,54 @@ class SourcesTest {
             "pigeonhole.channels.orders.transport=rabbitmq",
             "pigeonhole.channels.orders.destination=placed",
             "pigeonhole.channels.orders.concurrency=2")
-        .run(
-            context -> {
-              assertThat(context).hasNotFailed();
-              Handling handling = context.getBean(Handling.class);
-              Eventually.until(LONG, () -> handling.seen.contains("o-1"));
-            });
+        .run(SourcesTest::isFed);
+    assertThat(server.messages(host, "placed")).isZero();
+  }
+
+  /** As {@code @ServiceConnection} and Docker Compose say where a broker is. */
+  @Test
+  void aQueueIsLookedForWhereConnectionDetailsSay() throws Exception {
+    RabbitServer server = RabbitServer.shared();
+    String host = server.newVirtualHost();
+    publish(server, host);
+    RabbitConnectionDetails details =
+        new RabbitConnectionDetails() {
+          @Override
+          public String getUsername() {
+            return "guest";
+          }
+
+          @Override
+          public String getPassword() {
+            return "guest";
+          }
+
+          @Override
+          public String getVirtualHost() {
+            return host;
+          }
+
+          @Override
+          public List<Address> getAddresses() {
+            return List.of(new Address("localhost", server.amqpPort()));
+          }
+        };
+    runner()
+        .withConfiguration(AutoConfigurations.of(RabbitAutoConfiguration.class))
+        .withBean(RabbitConnectionDetails.class, () -> details)
+        .withPropertyValues(
+            "spring.rabbitmq.host=nowhere.invalid",
+            "spring.rabbitmq.virtual-host=nowhere",
+            "pigeonhole.channels.orders.transport=rabbitmq",
+            "pigeonhole.channels.orders.destination=placed")
+        .run(SourcesTest::isFed);
     assertThat(server.messages(host, "placed")).isZero();
   }
 
   @Test
   void aTopicFeedsAChannelByTheSettingsOfSpring() throws Exception {
     KafkaServer server = KafkaServer.shared();
-    String topic = "orders-" + UUID.randomUUID();
-    server.createTopic(topic, 1);
-    Map<String, Object> settings = Map.of("bootstrap.servers", server.bootstrap());
-    KafkaTransport transport = KafkaTransport.topic(settings, topic);
-    try {
-      Envelope placed =
-          Envelope.of("kafka", topic)
-              .id("m-1")
-              .type("Order")
-              .contentType("application/json")
-              .body(ORDER)
-              .build();
-      assertThat(transport.send(List.of(placed), LONG)).containsExactly(new Sent.Confirmed());
-    } finally {
-      transport.close();
-    }
+    String topic = publish(server);
     runner()
         .withConfiguration(AutoConfigurations.of(KafkaAutoConfiguration.class))
         .withPropertyValues(
@@ -91,12 +100,32 @@ class SourcesTest {
             "pigeonhole.channels.orders.transport=kafka",
             "pigeonhole.channels.orders.destination=" + topic,
             "pigeonhole.channels.orders.group=shop")
-        .run(
-            context -> {
-              assertThat(context).hasNotFailed();
-              Handling handling = context.getBean(Handling.class);
-              Eventually.until(LONG, () -> handling.seen.contains("o-1"));
-            });
+        .run(SourcesTest::isFed);
+  }
+
+  @Test
+  void aTopicIsLookedForWhereConnectionDetailsSay() throws Exception {
+    KafkaServer server = KafkaServer.shared();
+    String topic = publish(server);
+    KafkaConnectionDetails details = () -> List.of(server.bootstrap());
+    runner()
+        .withConfiguration(AutoConfigurations.of(KafkaAutoConfiguration.class))
+        .withBean(KafkaConnectionDetails.class, () -> details)
+        .withPropertyValues(
+            "spring.kafka.bootstrap-servers=nowhere.invalid:9092",
+            "pigeonhole.channels.orders.transport=kafka",
+            "pigeonhole.channels.orders.destination=" + topic,
+            "pigeonhole.channels.orders.group=shop")
+        .run(SourcesTest::isFed);
+  }
+
+  @Test
+  void withoutSourcesNoBrokerFeedsAndNoLibraryIsMissed() {
+    runner()
+        .withClassLoader(new FilteredClassLoader("org.springframework.amqp"))
+        .withPropertyValues(
+            "pigeonhole.inbox.sources=false", "pigeonhole.channels.orders.transport=rabbitmq")
+        .run(context -> assertThat(context).hasNotFailed().hasBean("pigeonholeInbox"));
   }
 
   @Test
@@ -132,6 +161,51 @@ class SourcesTest {
                     .hasMessage(
                         "PH-SPR-05: Channel 'orders': its transport is kafka, whose libraries are"
                             + " not there. Add pigeonhole-kafka and spring-boot-starter-kafka."));
+  }
+
+  private static void publish(RabbitServer server, String host) throws Exception {
+    ConnectionFactory factory = new ConnectionFactory();
+    factory.setPort(server.amqpPort());
+    factory.setVirtualHost(host);
+    try (Connection connection = factory.newConnection()) {
+      com.rabbitmq.client.Channel channel = connection.createChannel();
+      channel.queueDeclare("placed", true, false, false, Map.of());
+      BasicProperties properties =
+          new BasicProperties.Builder()
+              .messageId("m-1")
+              .type("Order")
+              .contentType("application/json")
+              .deliveryMode(2)
+              .build();
+      channel.basicPublish("", "placed", properties, ORDER);
+    }
+  }
+
+  /** The topic that it is in. */
+  private static String publish(KafkaServer server) throws Exception {
+    String topic = "orders-" + UUID.randomUUID();
+    server.createTopic(topic, 1);
+    KafkaTransport transport =
+        KafkaTransport.topic(Map.of("bootstrap.servers", server.bootstrap()), topic);
+    try {
+      Envelope placed =
+          Envelope.of("kafka", topic)
+              .id("m-1")
+              .type("Order")
+              .contentType("application/json")
+              .body(ORDER)
+              .build();
+      assertThat(transport.send(List.of(placed), LONG)).containsExactly(new Sent.Confirmed());
+    } finally {
+      transport.close();
+    }
+    return topic;
+  }
+
+  private static void isFed(AssertableApplicationContext context) {
+    assertThat(context).hasNotFailed();
+    Handling handling = context.getBean(Handling.class);
+    Eventually.until(LONG, () -> handling.seen.contains("o-1"));
   }
 
   private static ApplicationContextRunner runner() {

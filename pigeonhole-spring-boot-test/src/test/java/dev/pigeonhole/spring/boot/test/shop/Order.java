@@ -1,0 +1,3 @@
+package dev.pigeonhole.spring.boot.test.shop;
+
+record Order(String id) {}
