@@ -1,10 +1,6 @@
 package dev.pigeonhole.kafka;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
-import dev.pigeonhole.transport.Envelope;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -12,14 +8,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
-import java.util.function.Supplier;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.TimeoutException;
-import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,63 +40,17 @@ final class KafkaPublisher implements AutoCloseable {
     this.config = config;
   }
 
-  /** The record for an envelope: the other way round of what {@link RecordReader} does. */
-  static ProducerRecord<byte[], byte[]> record(Envelope envelope) {
-    return record(envelope, envelope.destination());
-  }
-
-  static ProducerRecord<byte[], byte[]> record(Envelope envelope, String topic) {
-    RecordHeaders headers = HeaderValues.write(envelope.headers());
-    envelope.id().ifPresent(id -> replace(headers, HeaderNames.ID, id));
-    envelope.type().ifPresent(type -> replace(headers, HeaderNames.TYPE, type));
-    envelope.contentType().ifPresent(type -> replace(headers, HeaderNames.CONTENT_TYPE, type));
-    return new ProducerRecord<>(
-        topic, null, time(envelope), key(envelope), envelope.body(), headers);
-  }
-
-  private static void replace(RecordHeaders headers, String name, String value) {
-    headers.remove(name);
-    headers.add(name, value.getBytes(UTF_8));
-  }
-
-  private static byte @Nullable [] key(Envelope envelope) {
-    String text = envelope.key().orElse(null);
-    if (text != null) {
-      return text.getBytes(UTF_8);
-    }
-    return envelope.properties().get("key") instanceof byte[] bytes ? bytes : null;
-  }
-
-  /** Brokers refuse what is from the future, and the client what is from before 1970. */
-  private static @Nullable Long time(Envelope envelope) {
-    return envelope
-        .sentAt()
-        .filter(at -> !at.isBefore(Instant.EPOCH) && !at.isAfter(Instant.now()))
-        .map(Instant::toEpochMilli)
-        .orElse(null);
-  }
-
-  /** Sends envelopes as {@link #send} does; one that cannot be a record fails alone. */
-  List<Sent> publish(List<Envelope> envelopes, Duration patience) {
-    return sendAll(envelopes, KafkaPublisher::record, patience);
-  }
-
   /**
    * Sends them in order and waits; answers for each, in order, after this time at the latest, or
    * after the ten seconds more that the client looks for a topic nobody knows.
    */
   List<Sent> send(List<ProducerRecord<byte[], byte[]>> records, Duration patience) {
-    return sendAll(records, record -> record, patience);
-  }
-
-  private <T> List<Sent> sendAll(
-      List<T> all, Function<T, ProducerRecord<byte[], byte[]>> record, Duration patience) {
     long end = System.nanoTime() + patience.toNanos();
-    List<Future<?>> started = new ArrayList<>(all.size());
-    for (T each : all) {
-      started.add(start(() -> record.apply(each), end));
+    List<Future<?>> started = new ArrayList<>(records.size());
+    for (ProducerRecord<byte[], byte[]> each : records) {
+      started.add(start(each, end));
     }
-    List<Sent> sent = new ArrayList<>(all.size());
+    List<Sent> sent = new ArrayList<>(records.size());
     for (Future<?> each : started) {
       sent.add(new Sent(failure(each, end)));
     }
@@ -114,12 +61,12 @@ final class KafkaPublisher implements AutoCloseable {
   }
 
   /** Each may wait for the metadata of its topic; one that was too late is enough. */
-  private Future<?> start(Supplier<ProducerRecord<byte[], byte[]>> record, long end) {
+  private Future<?> start(ProducerRecord<byte[], byte[]> record, long end) {
     if (end - System.nanoTime() <= 0) {
       return CompletableFuture.failedFuture(tooLate());
     }
     try {
-      return producer().send(record.get());
+      return producer().send(record);
     } catch (RuntimeException e) {
       return CompletableFuture.failedFuture(e);
     }

@@ -102,7 +102,7 @@ public final class KafkaTransport implements Transport {
 
   private Future<?> start(Envelope envelope) throws InterruptedException {
     try {
-      return producer().send(KafkaPublisher.record(envelope, topic));
+      return producer().send(RecordWriter.write(envelope, topic));
     } catch (InterruptException e) {
       boolean unused = Thread.interrupted();
       throw new InterruptedException("interrupted while sending to Kafka");

@@ -256,8 +256,7 @@ class KafkaHazardsTest extends BrokerTest {
             new ByteArraySerializer())) {
       producer.initTransactions();
       producer.beginTransaction();
-      TestBroker.get(
-          producer.send(KafkaPublisher.record(TestBroker.envelope(topic, "m-1").build())));
+      TestBroker.get(producer.send(TestBroker.record(TestBroker.envelope(topic, "m-1").build())));
       broker.send(topic, 0, "m-2");
       awaitTrouble(source, "PH-KFK-07");
       assertThat(source.trouble().orElseThrow()).contains(topic + "-0 since offset 0");
@@ -378,7 +377,7 @@ class KafkaHazardsTest extends BrokerTest {
     for (int i = 0; i < count; i++) {
       for (String key : List.of("k-0", "k-1")) {
         Envelope envelope = TestBroker.envelope(topic, prefix + key + "-" + i).key(key).build();
-        broker.send(KafkaPublisher.record(envelope));
+        broker.send(TestBroker.record(envelope));
       }
     }
   }

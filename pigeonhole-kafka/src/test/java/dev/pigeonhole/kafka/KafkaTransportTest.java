@@ -1,14 +1,18 @@
 package dev.pigeonhole.kafka;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.pigeonhole.Headers;
 import dev.pigeonhole.support.Direction;
 import dev.pigeonhole.support.FaultProxy;
 import dev.pigeonhole.support.KafkaServer;
 import dev.pigeonhole.support.Ports;
 import dev.pigeonhole.tck.BrokerTransportContract;
 import dev.pigeonhole.transport.Envelope;
+import dev.pigeonhole.transport.Sent;
 import dev.pigeonhole.transport.Transport;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
@@ -39,6 +43,25 @@ class KafkaTransportTest extends BrokerTransportContract {
     assertThatThrownBy(() -> KafkaTransport.topic(Map.of(), "orders"))
         .hasMessageStartingWith("PH-KFK-08")
         .hasMessageContaining("orders");
+  }
+
+  @Test
+  void aHeaderThatKafkaCannotCarryFailsItsOwnMessage() throws InterruptedException {
+    try (Topic topic = new Topic()) {
+      Transport transport = topic.transport();
+      Headers nested = Headers.none().with("map", Map.of("a", 1));
+      List<Sent> sent =
+          transport.send(
+              List.of(
+                  TestBroker.envelope("orders", "nested").headers(nested).build(),
+                  TestBroker.envelope("orders", "m-1").build()),
+              Duration.ofSeconds(60));
+
+      assertThat(((Sent.Failed) sent.get(0)).cause()).hasMessageStartingWith("PH-HDR-06");
+      assertThat(sent.get(1)).isInstanceOf(Sent.Confirmed.class);
+      assertThat(topic.received()).hasSize(1);
+      transport.close();
+    }
   }
 
   @Override

@@ -168,7 +168,7 @@ class RecordReaderTest {
             .headers(Headers.none().with("tenant", "acme").with("tries", 3))
             .sentAt(Instant.ofEpochMilli(Records.TIME))
             .build();
-    ProducerRecord<byte[], byte[]> written = KafkaPublisher.record(envelope);
+    ProducerRecord<byte[], byte[]> written = RecordWriter.write(envelope, "orders");
     assertThat(written.timestamp()).isEqualTo(Records.TIME);
     written.headers().forEach(headers::add);
     Envelope read = read(written.key(), written.value());

@@ -109,8 +109,12 @@ final class TestBroker implements AutoCloseable {
     }
   }
 
+  static ProducerRecord<byte[], byte[]> record(Envelope envelope) {
+    return RecordWriter.write(envelope, envelope.destination());
+  }
+
   void send(int partition, Envelope envelope) {
-    ProducerRecord<byte[], byte[]> record = KafkaPublisher.record(envelope);
+    ProducerRecord<byte[], byte[]> record = record(envelope);
     send(
         new ProducerRecord<>(
             record.topic(), partition, record.key(), record.value(), record.headers()));

@@ -1,0 +1,51 @@
+package dev.pigeonhole.kafka;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.pigeonhole.InboxException;
+import dev.pigeonhole.transport.Envelope;
+import java.time.Instant;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.jspecify.annotations.Nullable;
+
+/** Makes records of envelopes: the other way round of what {@link RecordReader} does. */
+final class RecordWriter {
+  private RecordWriter() {}
+
+  /**
+   * The record of an envelope.
+   *
+   * @throws InboxException with {@code PH-HDR-06} if it has a header that Kafka cannot carry
+   */
+  static ProducerRecord<byte[], byte[]> write(Envelope envelope, String topic) {
+    RecordHeaders headers = HeaderValues.write(envelope.headers());
+    envelope.id().ifPresent(id -> replace(headers, HeaderNames.ID, id));
+    envelope.type().ifPresent(type -> replace(headers, HeaderNames.TYPE, type));
+    envelope.contentType().ifPresent(type -> replace(headers, HeaderNames.CONTENT_TYPE, type));
+    return new ProducerRecord<>(
+        topic, null, time(envelope), key(envelope), envelope.body(), headers);
+  }
+
+  private static void replace(RecordHeaders headers, String name, String value) {
+    headers.remove(name);
+    headers.add(name, value.getBytes(UTF_8));
+  }
+
+  private static byte @Nullable [] key(Envelope envelope) {
+    String text = envelope.key().orElse(null);
+    if (text != null) {
+      return text.getBytes(UTF_8);
+    }
+    return envelope.properties().get("key") instanceof byte[] bytes ? bytes : null;
+  }
+
+  /** Brokers refuse what is from the future, and the client what is from before 1970. */
+  private static @Nullable Long time(Envelope envelope) {
+    return envelope
+        .sentAt()
+        .filter(at -> !at.isBefore(Instant.EPOCH) && !at.isAfter(Instant.now()))
+        .map(Instant::toEpochMilli)
+        .orElse(null);
+  }
+}
