@@ -103,7 +103,7 @@ final class ClientSettings {
         new Problem(
             ErrorCode.KAFKA_SETTING_REFUSED,
             "'%s' of the consumer must not be '%s': %s."
-                .formatted(name, OncePerMinute.oneLine(String.valueOf(given.get(name))), why)));
+                .formatted(name, OneLine.of(String.valueOf(given.get(name))), why)));
   }
 
   /** It knows which values are none, and would say so only in the background. */
@@ -115,7 +115,7 @@ final class ClientSettings {
           new Problem(
               ErrorCode.KAFKA_SETTING_REFUSED,
               "The settings of the consumer are wrong: %s. Correct them."
-                  .formatted(OncePerMinute.oneLine(String.valueOf(e.getMessage())))));
+                  .formatted(OneLine.of(String.valueOf(e.getMessage())))));
     }
   }
 

@@ -78,7 +78,7 @@ public final class KafkaSource implements MessageSource {
     return new Problem(
         ErrorCode.KAFKA_SETTING_REFUSED,
         "'%s' is no topic. Use 1 to 249 letters, digits, '.', '_' or '-'."
-            .formatted(OncePerMinute.oneLine(name)));
+            .formatted(OneLine.of(name)));
   }
 
   /** Where the id of a message is. Default: header {@code pigeonhole-id}. */

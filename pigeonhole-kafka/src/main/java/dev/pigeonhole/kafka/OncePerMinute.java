@@ -4,13 +4,10 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.LongSupplier;
-import java.util.regex.Pattern;
 
 /** Keeps the log short: one line a minute for each subject. Safe for many threads. */
 final class OncePerMinute {
   private static final long STRETCH = Duration.ofMinutes(1).toNanos();
-  private static final Pattern CONTROL = Pattern.compile("[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]+");
-  private static final int LONGEST = 1_000;
 
   private record Last(long at, int leftOut) {}
 
@@ -36,11 +33,5 @@ final class OncePerMinute {
   /** The next line about it is written at once. */
   synchronized void forget(String subject) {
     last.remove(subject);
-  }
-
-  /** A text that others had a hand in, made safe for one line. */
-  static String oneLine(String text) {
-    String line = CONTROL.matcher(text).replaceAll(" ");
-    return line.length() > LONGEST ? line.substring(0, LONGEST) + "…" : line;
   }
 }

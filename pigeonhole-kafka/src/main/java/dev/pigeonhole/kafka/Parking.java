@@ -55,7 +55,7 @@ final class Parking {
           "Source {} parked a record in {}: {}{}",
           source,
           topic,
-          OncePerMinute.oneLine(why.reason()),
+          OneLine.of(why.reason()),
           leftOut == 0 ? "" : " (and " + leftOut + " more since the last line)");
     }
   }

@@ -30,7 +30,7 @@ final class Troubles {
    * @param text what is wrong, where, and the way out
    */
   void report(String place, ErrorCode code, String text, @Nullable Throwable cause) {
-    String line = OncePerMinute.oneLine(code.text() + ": " + text);
+    String line = OneLine.of(code.text() + ": " + text);
     synchronized (this) {
       present.put(place, line);
     }
