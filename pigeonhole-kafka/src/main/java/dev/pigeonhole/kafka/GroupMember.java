@@ -252,7 +252,7 @@ final class GroupMember implements ConsumerRebalanceListener {
         || failure instanceof RebalanceInProgressException) {
       LOG.debug("Offsets were not committed while the group changed: {}", offsets, failure);
     } else {
-      Trouble.of(failure).report(troubles, "commit", "Offsets cannot be committed now", failure);
+      Diagnosis.of(failure).report(troubles, "commit", "Offsets cannot be committed now", failure);
     }
   }
 

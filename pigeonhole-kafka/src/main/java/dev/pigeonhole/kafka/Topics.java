@@ -62,7 +62,8 @@ final class Topics {
       asked = admin.get().describeTopics(names).topicNameValues();
     } catch (KafkaException e) { // such as a host that nobody knows
       nextLook = now + SOON.toNanos();
-      Trouble.of(e).report(troubles, "brokers", "The brokers cannot be asked for their topics", e);
+      Diagnosis.of(e)
+          .report(troubles, "brokers", "The brokers cannot be asked for their topics", e);
     }
   }
 
@@ -92,7 +93,7 @@ final class Topics {
       return topic;
     } catch (ExecutionException e) {
       Throwable cause = e.getCause() == null ? e : e.getCause();
-      Trouble.of(cause).report(troubles, place, "Topic '" + name + "' cannot be read", cause);
+      Diagnosis.of(cause).report(troubles, place, "Topic '" + name + "' cannot be read", cause);
     } catch (InterruptedException e) { // it is done, so nobody waits
       Thread.currentThread().interrupt();
     }

@@ -93,7 +93,7 @@ final class Worker implements Runnable {
         live();
       } catch (Throwable e) { // also errors: a source that has ended says nothing any more
         boolean unused = Thread.interrupted();
-        Trouble.of(e).report(troubles, "group", "The consumer has failed", e);
+        Diagnosis.of(e).report(troubles, "group", "The consumer has failed", e);
       }
       if (System.nanoTime() - born > LONGEST_REST.toNanos()) {
         backoff.reset();

@@ -81,6 +81,6 @@ class TroublesTest {
   }
 
   private static String code(Throwable failure) {
-    return Trouble.of(failure).code().text();
+    return Diagnosis.of(failure).code().text();
   }
 }

@@ -11,7 +11,7 @@ import org.apache.kafka.common.errors.UnknownTopicIdException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
 /** What an exception of the client means for people, and what they can do. */
-enum Trouble {
+enum Diagnosis {
   TOPIC(
       ErrorCode.KAFKA_TOPIC_MISSING,
       "Create the topic, or correct its name; it is read as soon as it is there."),
@@ -30,30 +30,30 @@ enum Trouble {
   private final ErrorCode code;
   private final String wayOut;
 
-  Trouble(ErrorCode code, String wayOut) {
+  Diagnosis(ErrorCode code, String wayOut) {
     this.code = code;
     this.wayOut = wayOut;
   }
 
   /** By what is deepest inside, for the client wraps what brokers say. */
-  static Trouble of(Throwable failure) {
-    Trouble trouble = GROUP;
+  static Diagnosis of(Throwable failure) {
+    Diagnosis diagnosis = GROUP;
     int depth = 0;
     for (Throwable each = failure; each != null && depth < 10; each = each.getCause(), depth++) {
       if (each instanceof UnknownTopicOrPartitionException
           || each instanceof UnknownTopicIdException
           || each instanceof InvalidTopicException) {
-        trouble = TOPIC;
+        diagnosis = TOPIC;
       } else if (each instanceof AuthorizationException
           || each instanceof AuthenticationException) {
-        trouble = RIGHTS;
+        diagnosis = RIGHTS;
       } else if (each instanceof CorruptRecordException
           || each instanceof InvalidRecordException
           || each instanceof RecordTooLargeException) {
-        trouble = RECORD;
+        diagnosis = RECORD;
       }
     }
-    return trouble;
+    return diagnosis;
   }
 
   ErrorCode code() {
