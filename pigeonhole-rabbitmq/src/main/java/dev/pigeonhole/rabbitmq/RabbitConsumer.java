@@ -112,7 +112,8 @@ final class RabbitConsumer extends Thread {
   private String text(Throwable e) {
     ShutdownSignalException shutdown = shutdownIn(e);
     String told = String.valueOf((shutdown == null ? e : shutdown).getMessage());
-    if (e instanceof PossibleAuthenticationFailureException || told.contains("code=403")) {
+    if (e instanceof PossibleAuthenticationFailureException
+        || (shutdown != null && Closing.isRefusedAccess(shutdown))) {
       return "%s: The broker refuses this user: %s"
           .formatted(ErrorCode.BROKER_REFUSES.text(), told);
     }

@@ -186,7 +186,7 @@ public final class RabbitTopology {
 
   private static InboxException refused(String what, ShutdownSignalException shutdown) {
     String told = String.valueOf(shutdown.getMessage());
-    return told.contains("code=403")
+    return Closing.isRefusedAccess(shutdown)
         ? new InboxException(
             ErrorCode.BROKER_REFUSES,
             "The broker does not let this user near %s: %s. Give it the permission."

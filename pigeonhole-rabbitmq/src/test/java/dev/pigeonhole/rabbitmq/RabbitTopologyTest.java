@@ -114,6 +114,12 @@ class RabbitTopologyTest {
   }
 
   @Test
+  void aNameThatReadsLikeARefusalIsNone() {
+    RabbitTopology missing = RabbitTopology.create().queue(RabbitQueue.classic("code=403"));
+    assertThatThrownBy(() -> missing.check(factory)).hasMessageStartingWith("PH-RMQ-01");
+  }
+
+  @Test
   void aUserWhoMayOnlyReadIsToldThatNothingWasCompared() throws Exception {
     SHOP.declare(factory);
     String user = "reader-" + factory.getVirtualHost();
