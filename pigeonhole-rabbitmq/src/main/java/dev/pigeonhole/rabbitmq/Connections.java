@@ -6,7 +6,8 @@ import java.io.IOException;
 
 /** Ends connections and channels without waiting for anybody who may never answer. */
 final class Connections {
-  private static final int CLOSE_MILLIS = 5_000;
+  /** How long the broker may take to say goodbye. */
+  static final int CLOSE_MILLIS = 5_000;
 
   private Connections() {}
 
@@ -14,11 +15,10 @@ final class Connections {
    * In a thread of its own: a connection to a broker that does not read cannot even be closed while
    * somebody writes to it.
    */
-  static Thread abort(Connection connection) {
+  static void abort(Connection connection) {
     Thread thread = new Thread(() -> connection.abort(CLOSE_MILLIS), "pigeonhole-rabbitmq-close");
     thread.setDaemon(true);
     thread.start();
-    return thread;
   }
 
   static void abort(Channel channel) {

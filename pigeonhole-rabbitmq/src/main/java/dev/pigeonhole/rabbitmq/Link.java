@@ -74,10 +74,9 @@ final class Link {
       throw unconfirmed(String.valueOf(e.getCause()), e.getCause());
     } catch (TimeoutException e) {
       throw unconfirmed("no connection in time", e);
+    } catch (InboxException e) {
+      throw e;
     } catch (IOException | RuntimeException e) {
-      if (e instanceof InboxException) {
-        throw (InboxException) e;
-      }
       throw unconfirmed(String.valueOf(e.getMessage()), e);
     }
   }

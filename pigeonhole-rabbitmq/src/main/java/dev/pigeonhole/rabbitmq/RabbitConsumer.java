@@ -20,7 +20,6 @@ import org.slf4j.LoggerFactory;
  */
 final class RabbitConsumer extends Thread {
   private static final Logger LOG = LoggerFactory.getLogger(RabbitConsumer.class);
-  private static final int CLOSE_MILLIS = 5_000;
   private static final Method CONSUME = new AMQP.Basic.Consume.Builder().queue("").build();
 
   private final Settings settings;
@@ -84,7 +83,7 @@ final class RabbitConsumer extends Thread {
     } finally {
       consumption = null;
       connection = null;
-      fresh.abort(CLOSE_MILLIS);
+      fresh.abort(Connections.CLOSE_MILLIS);
     }
   }
 
