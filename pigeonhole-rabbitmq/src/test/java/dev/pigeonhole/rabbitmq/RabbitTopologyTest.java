@@ -218,19 +218,4 @@ class RabbitTopologyTest {
                     .startsWith("PH-RMQ-04")
                     .contains("'orders'", ".deadLetters(…)"));
   }
-
-  @Test
-  void choicesThatMakeNoSenseAreRefused() {
-    RabbitSource source = RabbitSource.queue(factory, "orders");
-    assertThatThrownBy(() -> source.prefetch(0)).hasMessageStartingWith("PH-CFG-05");
-    assertThatThrownBy(() -> source.consumers(101)).hasMessageStartingWith("PH-CFG-05");
-    assertThatThrownBy(() -> source.maxBody(0)).hasMessageStartingWith("PH-CFG-05");
-    assertThatThrownBy(() -> source.withRetry(0, Duration.ofSeconds(1)))
-        .hasMessageStartingWith("PH-CFG-05");
-    assertThatThrownBy(() -> source.withRetry(1, Duration.ZERO))
-        .hasMessageStartingWith("PH-CFG-05");
-    assertThatThrownBy(() -> source.withRetry(1, Duration.ofDays(2)))
-        .hasMessageStartingWith("PH-CFG-05")
-        .hasMessageContaining("orders");
-  }
 }
