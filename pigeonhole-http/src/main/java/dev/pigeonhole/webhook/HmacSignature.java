@@ -8,6 +8,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,50 +16,25 @@ import org.jspecify.annotations.Nullable;
  * header. Immutable; each step returns a new one.
  */
 public final class HmacSignature extends Signature {
-  private final String header;
-  private final Secrets secrets;
-  private final boolean base64;
-  private final String prefix;
-  private final @Nullable String timeHeader;
-  private final @Nullable String idHeader;
-  private final @Nullable String typeHeader;
+  private final Choices choices;
 
   HmacSignature(String header, Secrets secrets) {
-    this(header, secrets, false, "", null, null, null);
+    this(new Choices(header, secrets));
   }
 
-  private HmacSignature(
-      String header,
-      Secrets secrets,
-      boolean base64,
-      String prefix,
-      @Nullable String timeHeader,
-      @Nullable String idHeader,
-      @Nullable String typeHeader) {
-    this.header = Objects.requireNonNull(header, "header");
-    this.secrets = secrets;
-    this.base64 = base64;
-    this.prefix = prefix;
-    this.timeHeader = timeHeader;
-    this.idHeader = idHeader;
-    this.typeHeader = typeHeader;
+  private HmacSignature(Choices choices) {
+    this.choices = choices;
   }
 
   /** The header has it in Base64 instead of hexadecimal. */
   public HmacSignature base64() {
-    return new HmacSignature(header, secrets, true, prefix, timeHeader, idHeader, typeHeader);
+    return with(next -> next.base64 = true);
   }
 
   /** What stands before each value in the header, such as {@code sha256=}. */
   public HmacSignature prefixed(String prefix) {
-    return new HmacSignature(
-        header,
-        secrets,
-        base64,
-        Objects.requireNonNull(prefix, "prefix"),
-        timeHeader,
-        idHeader,
-        typeHeader);
+    Objects.requireNonNull(prefix, "prefix");
+    return with(next -> next.prefix = prefix);
   }
 
   /**
@@ -66,14 +42,8 @@ public final class HmacSignature extends Signature {
    * over the time, a dot and the body. Without it a recorded request is never too old.
    */
   public HmacSignature timestampFrom(String header) {
-    return new HmacSignature(
-        this.header,
-        secrets,
-        base64,
-        prefix,
-        Objects.requireNonNull(header, "header"),
-        idHeader,
-        typeHeader);
+    Objects.requireNonNull(header, "header");
+    return with(next -> next.timeHeader = header);
   }
 
   /**
@@ -82,40 +52,36 @@ public final class HmacSignature extends Signature {
    * dev.pigeonhole.OnMissingId} decides.
    */
   public HmacSignature idFrom(String header) {
-    return new HmacSignature(
-        this.header,
-        secrets,
-        base64,
-        prefix,
-        timeHeader,
-        Objects.requireNonNull(header, "header"),
-        typeHeader);
+    Objects.requireNonNull(header, "header");
+    return with(next -> next.idHeader = header);
   }
 
   /** The header with the type; without it, {@link Webhook#type}. */
   public HmacSignature typeFrom(String header) {
-    return new HmacSignature(
-        this.header,
-        secrets,
-        base64,
-        prefix,
-        timeHeader,
-        idHeader,
-        Objects.requireNonNull(header, "header"));
+    Objects.requireNonNull(header, "header");
+    return with(next -> next.typeHeader = header);
+  }
+
+  private HmacSignature with(Consumer<Choices> change) {
+    Choices next = new Choices(choices);
+    change.accept(next);
+    return new HmacSignature(next);
   }
 
   @Override
   Verdict judge(HttpCall call, byte[] body, Instant now, Duration tolerance) {
-    String time = timeHeader == null ? null : only(call, timeHeader);
-    if (timeHeader != null && time == null) {
+    String time = line(call, choices.timeHeader);
+    if (choices.timeHeader != null && time == null) {
       return Verdict.WRONG;
     }
     byte[] before = time == null ? new byte[0] : bytes(time + ".");
-    List<String> given = values(call, header, ",");
-    for (byte[] mac : secrets.sign(before, body)) {
+    List<String> given = values(call, choices.header, ",");
+    for (byte[] mac : choices.secrets.sign(before, body)) {
       String expected =
-          prefix
-              + (base64 ? Base64.getEncoder().encodeToString(mac) : HexFormat.of().formatHex(mac));
+          choices.prefix
+              + (choices.base64
+                  ? Base64.getEncoder().encodeToString(mac)
+                  : HexFormat.of().formatHex(mac));
       if (given.stream().anyMatch(value -> same(expected, value))) {
         return time == null ? Verdict.GENUINE : Verdict.at(time, now, tolerance);
       }
@@ -125,9 +91,11 @@ public final class HmacSignature extends Signature {
 
   @Override
   Named name(HttpCall call, byte[] body) {
-    return new Named(
-        idHeader == null ? null : only(call, idHeader),
-        typeHeader == null ? null : only(call, typeHeader));
+    return new Named(line(call, choices.idHeader), line(call, choices.typeHeader));
+  }
+
+  private static @Nullable String line(HttpCall call, @Nullable String header) {
+    return header == null ? null : only(call, header);
   }
 
   @Override
@@ -137,12 +105,38 @@ public final class HmacSignature extends Signature {
 
   @Override
   Set<String> proofs() {
-    return names(header);
+    return names(choices.header);
   }
 
   /** Without the secrets. */
   @Override
   public String toString() {
-    return "HMAC-SHA-256 in " + header;
+    return "HMAC-SHA-256 in " + choices.header;
+  }
+
+  /** Changed only while one step makes its copy. */
+  private static final class Choices {
+    final String header;
+    final Secrets secrets;
+    boolean base64;
+    String prefix = "";
+    @Nullable String timeHeader;
+    @Nullable String idHeader;
+    @Nullable String typeHeader;
+
+    Choices(String header, Secrets secrets) {
+      this.header = Objects.requireNonNull(header, "header");
+      this.secrets = secrets;
+    }
+
+    Choices(Choices from) {
+      header = from.header;
+      secrets = from.secrets;
+      base64 = from.base64;
+      prefix = from.prefix;
+      timeHeader = from.timeHeader;
+      idHeader = from.idHeader;
+      typeHeader = from.typeHeader;
+    }
   }
 }

@@ -125,7 +125,7 @@ public final class OutgoingHttp implements MessageHandler<byte[]> {
    */
   public OutgoingHttp header(String name, String value) {
     check(name, value);
-    if (OWN.contains(name.toLowerCase(Locale.ROOT))) {
+    if (sets(name)) {
       throw invalid("The header %s is set by the request itself. Leave it out".formatted(name));
     }
     Map<String, String> more = new LinkedHashMap<>(choices.headers);
@@ -321,7 +321,7 @@ public final class OutgoingHttp implements MessageHandler<byte[]> {
   }
 
   private static void check(String name, String value) {
-    if (!NAME.matcher(name).matches() || !VALUE.matcher(value).matches()) {
+    if (!carries(name, value)) {
       throw invalid(
           ("The header %s cannot be sent. Use letters and digits for its name, printable ASCII for"
                   + " its value")
