@@ -34,7 +34,6 @@ import java.security.KeyStore;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -119,9 +118,7 @@ class OutgoingHttpTest {
   private static HttpCall received(String request) {
     String[] parts = request.split("\r\n\r\n", 2);
     List<String> headers = new ArrayList<>();
-    for (String line : Arrays.asList(parts[0].split("\r\n")).subList(1, 8)) {
-      headers.addAll(List.of(line.split(": ", 2)));
-    }
+    parts[0].lines().skip(1).forEach(line -> headers.addAll(List.of(line.split(": ", 2))));
     return Proofs.post(parts[1].getBytes(ISO_8859_1), headers.toArray(String[]::new));
   }
 

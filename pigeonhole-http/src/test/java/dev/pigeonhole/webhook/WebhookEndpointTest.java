@@ -54,10 +54,7 @@ class WebhookEndpointTest {
   }
 
   private HttpCall signed(String body, String... more) {
-    String[] headers = Arrays.copyOf(more, more.length + 2);
-    headers[more.length] = SIGNATURE;
-    headers[more.length + 1] = proof(body);
-    return Proofs.post(body, headers);
+    return signed(body.getBytes(UTF_8), more);
   }
 
   private HttpCall signed(byte[] body, String... more) {

@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -27,6 +27,7 @@ import java.util.regex.Pattern;
  */
 class WebhookSourceTest extends SourceContract {
   private static final String SECRET = "a secret that is long enough";
+  private static final long PACE_NANOS = 10_000_000;
   private static final Pattern CODE = Pattern.compile("PH-[A-Z]+-[0-9]+");
 
   @Override
@@ -76,20 +77,12 @@ class WebhookSourceTest extends SourceContract {
             unacknowledged.decrementAndGet();
             return;
           }
-          TimeUnit.MILLISECONDS.sleep(10);
         } catch (IOException e) {
-          pause(); // nobody listens yet, or the connection was lost
+          // Nobody listens yet, or the connection was lost: it comes again.
         } catch (InterruptedException e) {
           return;
         }
-      }
-    }
-
-    private static void pause() {
-      try {
-        TimeUnit.MILLISECONDS.sleep(10);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
+        LockSupport.parkNanos(PACE_NANOS);
       }
     }
 
