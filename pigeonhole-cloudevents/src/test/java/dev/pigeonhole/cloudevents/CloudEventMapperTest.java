@@ -359,6 +359,24 @@ class CloudEventMapperTest {
   }
 
   @Test
+  void aNameThatIsTooLongIsRefused() {
+    String data = "\"data\":{\"%s\":1}";
+    assertThat(payload(mapper.toMessage(structured(data.formatted("n".repeat(1_000))))))
+        .hasSize(1_006);
+    refused(structured(data.formatted("n".repeat(1_001))), ErrorCode.PAYLOAD_OVER_LIMITS);
+  }
+
+  @Test
+  void aDocumentOfTooManyTokensIsRefused() {
+    assertThat(mapper.toMessage(structured(numbers(999_000))).id()).isEqualTo("e-1");
+    refused(structured(numbers(1_000_000)), ErrorCode.PAYLOAD_OVER_LIMITS);
+  }
+
+  private static String numbers(int count) {
+    return "\"data\":[1" + ",1".repeat(count - 1) + "]";
+  }
+
+  @Test
   void d45_aNameThatIsThereTwiceIsRefused() {
     refused(structured("\"id\":\"e-2\""), ErrorCode.EVENT_UNREADABLE);
     refused(structured("\"data\":{\"a\":1,\"a\":1}"), ErrorCode.EVENT_UNREADABLE);
