@@ -127,13 +127,22 @@ final class Office {
   }
 
   private void rename(String from, String to) {
-    String quote = database.kind() == DatabaseKind.MARIADB ? "`" : "\"";
-    database.execute("ALTER TABLE " + quote + from + quote + " RENAME TO " + quote + to + quote);
+    database.execute("ALTER TABLE %s RENAME TO %s".formatted(quoted(from), quoted(to)));
+  }
+
+  long rows(String table) {
+    return database.count("SELECT count(*) FROM " + quoted(table));
+  }
+
+  /** How many messages of the inbox have come again. */
+  long repeated() {
+    return database.count(
+        "SELECT count(*) FROM %s WHERE repeats > 0".formatted(quoted("pigeonhole_message")));
   }
 
   /** H2 would look for the name in capitals. */
-  long rows(String table) {
+  private String quoted(String name) {
     String quote = database.kind() == DatabaseKind.MARIADB ? "`" : "\"";
-    return database.count("SELECT count(*) FROM " + quote + table + quote);
+    return quote + name + quote;
   }
 }

@@ -86,7 +86,7 @@ class PublishTest {
 
   @ParameterizedTest
   @MethodSource(POSTGRES)
-  void aMessageWithoutAnIdGetsOneThatGrowsWithTimeAndAnotherKeepsItsOwn(TestDatabase database) {
+  void aMessageWithoutAnIdGetsOneAndAnotherKeepsItsOwn(TestDatabase database) {
     Office office = Office.in(database);
     Outbox outbox = office.sending();
     String made = office.commit(connection -> outbox.publish(connection, order(1)));
@@ -94,7 +94,6 @@ class PublishTest {
     outbox.drain();
 
     assertThat(UUID.fromString(made).version()).isEqualTo(7);
-    assertThat(UUID.fromString(made).variant()).isEqualTo(2);
     assertThat(own).isEqualTo("order-2");
     assertThat(office.transport.confirmedIds()).containsExactlyInAnyOrder(made, own);
   }

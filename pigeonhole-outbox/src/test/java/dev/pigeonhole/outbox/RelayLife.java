@@ -34,16 +34,24 @@ public final class RelayLife {
     JdbcStore store = JdbcStore.of(database.pool(12)).beatsOn(database.dataSource());
     Latch latch = new Latch();
     CrashPlan.at(args[3]).onHit(Integer.parseInt(args[4])).blocking(latch);
-    try (RunningInbox running = relay(store, receiver(store).build()).start()) {
+    try (RunningInbox running = relay(store, receiver(store, (order, connection) -> {})).start()) {
       latch.awaitReached();
       System.out.println("standing at " + args[3] + ", healthy " + running.healthy());
       Thread.sleep(Duration.ofMinutes(10).toMillis());
     }
   }
 
-  /** The other side: an inbox in tables of its own. */
-  static ReceiverBuilder receiver(JdbcStore store) {
-    return new ReceiverBuilder(store);
+  /**
+   * The other side: an inbox in tables of its own. In the process that is killed it has no effect.
+   */
+  static Inbox receiver(JdbcStore store, Effect effect) {
+    Channel orders =
+        Channel.named("orders")
+            .mappedBy(MessageMapper.plain().orderedByKey())
+            .on(OrderPlaced.class)
+            .handleInTransaction("ship", (order, tx) -> effect.on(order, tx.connection()))
+            .build();
+    return Inbox.on(store).lanes(4).codec(new LineCodec()).channel(orders).build();
   }
 
   static Outbox relay(JdbcStore store, Inbox receiver) {
@@ -57,23 +65,6 @@ public final class RelayLife {
         .beats(Duration.ofMillis(200), Duration.ofSeconds(2))
         .polling(Duration.ofMillis(5), Duration.ofMillis(20))
         .build();
-  }
-
-  /** Builds the receiving inbox; in the process that is killed it handles nothing. */
-  record ReceiverBuilder(JdbcStore store) {
-    Inbox build() {
-      return build((order, connection) -> {});
-    }
-
-    Inbox build(Effect effect) {
-      Channel orders =
-          Channel.named("orders")
-              .mappedBy(MessageMapper.plain().orderedByKey())
-              .on(OrderPlaced.class)
-              .handleInTransaction("ship", (order, tx) -> effect.on(order, tx.connection()))
-              .build();
-      return Inbox.on(store).lanes(4).codec(new LineCodec()).channel(orders).build();
-    }
   }
 
   interface Effect {
