@@ -2,7 +2,6 @@ package dev.pigeonhole.rabbitmq;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.rabbitmq.client.AMQP.BasicProperties;
 import dev.pigeonhole.Headers;
 import dev.pigeonhole.transport.Envelope;
 import java.math.BigDecimal;
@@ -124,15 +123,5 @@ class FieldsTest {
       queue.send(Envelope.of("test", "queue").id("m").headers(Headers.of(headers)).build());
       return Envelopes.in("queue", queue.arrived().get(0)).headers().asMap();
     }
-  }
-
-  @Test
-  void whatIsTooLongForAPropertyTravelsInAHeader() {
-    String id = "i".repeat(300);
-    BasicProperties properties =
-        Envelopes.out(Envelope.of("rabbitmq", "q").id(id).type("t").key("k").build());
-    assertThat(properties.getMessageId()).isNull();
-    assertThat(properties.getHeaders()).containsEntry("pigeonhole-id", id);
-    assertThat(properties.getType()).isEqualTo("t");
   }
 }

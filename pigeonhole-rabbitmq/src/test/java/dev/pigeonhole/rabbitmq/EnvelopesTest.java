@@ -1,0 +1,80 @@
+package dev.pigeonhole.rabbitmq;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.rabbitmq.client.AMQP.BasicProperties;
+import com.rabbitmq.client.Delivery;
+import dev.pigeonhole.Headers;
+import dev.pigeonhole.transport.Envelope;
+import java.time.Instant;
+import java.util.Date;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class EnvelopesTest {
+  private static final Instant TIME = Instant.parse("2026-01-02T03:04:05Z");
+
+  @Test
+  void whatHasAPlaceOfItsOwnIsThere() {
+    BasicProperties properties =
+        new BasicProperties.Builder()
+            .messageId("m-1")
+            .type("order.placed")
+            .contentType("application/json")
+            .contentEncoding("gzip")
+            .correlationId("c-17")
+            .replyTo("answers")
+            .appId("checkout")
+            .userId("alice")
+            .timestamp(Date.from(TIME))
+            .headers(
+                Map.of(
+                    "tenant",
+                    "acme",
+                    "pigeonhole-key",
+                    "c-1",
+                    "pigeonhole-retries",
+                    2,
+                    "x-delivery-count",
+                    1L))
+            .build();
+    Envelope envelope =
+        Envelopes.in(
+            "orders",
+            new Delivery(
+                new com.rabbitmq.client.Envelope(7, true, "shop", "order.placed"),
+                properties,
+                new byte[] {1}));
+
+    assertThat(envelope.transport()).isEqualTo("rabbitmq");
+    assertThat(envelope.destination()).isEqualTo("orders");
+    assertThat(envelope.id()).contains("m-1");
+    assertThat(envelope.type()).contains("order.placed");
+    assertThat(envelope.key()).contains("c-1");
+    assertThat(envelope.contentType()).contains("application/json");
+    assertThat(envelope.body()).containsExactly(1);
+    assertThat(envelope.sentAt()).contains(TIME);
+    assertThat(envelope.redelivered()).isTrue();
+    assertThat(envelope.headers()).isEqualTo(Headers.of(Map.of("tenant", "acme")));
+    assertThat(envelope.properties().asMap())
+        .containsOnly(
+            Map.entry("exchange", "shop"),
+            Map.entry("routing-key", "order.placed"),
+            Map.entry("correlation-id", "c-17"),
+            Map.entry("reply-to", "answers"),
+            Map.entry("app-id", "checkout"),
+            Map.entry("user-id", "alice"),
+            Map.entry("content-encoding", "gzip"),
+            Map.entry("x-delivery-count", 1L));
+  }
+
+  @Test
+  void whatIsTooLongForAPropertyTravelsInAHeader() {
+    String id = "i".repeat(300);
+    BasicProperties properties =
+        Envelopes.out(Envelope.of("rabbitmq", "q").id(id).type("t").key("k").build());
+    assertThat(properties.getMessageId()).isNull();
+    assertThat(properties.getHeaders()).containsEntry("pigeonhole-id", id);
+    assertThat(properties.getType()).isEqualTo("t");
+  }
+}
