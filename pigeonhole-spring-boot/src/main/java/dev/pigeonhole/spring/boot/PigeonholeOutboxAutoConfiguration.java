@@ -7,6 +7,7 @@ import dev.pigeonhole.outbox.OutboxBuilder;
 import dev.pigeonhole.spring.OutboxTemplate;
 import dev.pigeonhole.spring.PigeonholeLifecycle;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.LazyInitializationExcludeFilter;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -63,8 +64,15 @@ public final class PigeonholeOutboxAutoConfiguration {
   /** Where handlers publish, so that it commits with their receipts. */
   @Bean
   @ConditionalOnMissingBean(name = "pigeonholeOutboxOfInbox")
-  InboxCustomizer pigeonholeOutboxOfInbox(Outbox outbox) {
-    return inbox -> inbox.outbox(outbox);
+  InboxCustomizer pigeonholeOutboxOfInbox(ObjectProvider<Outbox> outbox, JdbcStore store) {
+    return inbox -> inbox.outbox(new LateOutbox(outbox, store));
+  }
+
+  /** What the inbox could not ask yet when it was built. */
+  @Bean
+  @ConditionalOnMissingBean(name = "pigeonholeOutboxCheck")
+  SmartInitializingSingleton pigeonholeOutboxCheck(ObjectProvider<Outbox> outbox, JdbcStore store) {
+    return () -> LateOutbox.check(outbox.getObject(), store);
   }
 
   /** Where guarded methods publish. */

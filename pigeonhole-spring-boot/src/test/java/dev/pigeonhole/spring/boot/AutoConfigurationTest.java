@@ -7,10 +7,12 @@ import dev.pigeonhole.ChannelBuilder;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.OnConflict;
+import dev.pigeonhole.Received;
 import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.jackson.Jackson2Codec;
 import dev.pigeonhole.jackson.JacksonCodec;
 import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.outbox.Outbox;
 import dev.pigeonhole.spring.GuardTemplate;
 import dev.pigeonhole.spring.IdempotentMethods;
@@ -200,6 +202,34 @@ class AutoConfigurationTest {
   }
 
   @Test
+  void theOutboxMayLeadIntoTheInboxAndHandlersMayPublishToIt() {
+    runner()
+        .withUserConfiguration(Handling.class, PublishingIntoTheInbox.class)
+        .withPropertyValues("pigeonhole.outbox.enabled=true")
+        .run(
+            context -> {
+              assertThat(context).hasNotFailed();
+              Inbox inbox = context.getBean(Inbox.class);
+              inbox.accept("orders", Message.of("c-1", new Cart("o-1")));
+              assertThat(inbox.drain()).isEqualTo(2);
+              assertThat(context.getBean(Handling.class).seen).containsExactly("o-1");
+            });
+  }
+
+  @Test
+  void anOutboxInAnotherDatabaseIsRefused() {
+    runner()
+        .withUserConfiguration(Handling.class, OutboxElsewhere.class)
+        .withPropertyValues("pigeonhole.outbox.enabled=true")
+        .run(
+            context ->
+                assertThat(context)
+                    .getFailure()
+                    .hasMessageContaining("PH-OBX-02")
+                    .hasMessageContaining("in another database"));
+  }
+
+  @Test
   void ofSeveralDataSourcesTheMarkedOneIsTaken() {
     runner()
         .withUserConfiguration(Handling.class, TwoDatabases.class)
@@ -285,6 +315,33 @@ class AutoConfigurationTest {
     @Bean
     OutboxCustomizer routes() {
       return outbox -> outbox.route(Order.class, new Nowhere());
+    }
+  }
+
+  record Cart(String order) {}
+
+  @Configuration(proxyBeanMethods = false)
+  static class PublishingIntoTheInbox {
+    @Bean
+    OutboxCustomizer routes(Inbox inbox) {
+      return outbox -> outbox.into(Order.class, inbox.publisher("orders"));
+    }
+
+    @InboxHandler(channel = "orders", key = "place")
+    void place(Received<Cart> cart) {
+      cart.publish(Message.of("o-1", new Order(cart.payload().order())));
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class OutboxElsewhere {
+    @Bean
+    Outbox elsewhere() {
+      DataSource other =
+          new DriverManagerDataSource(
+              "jdbc:h2:mem:%s;DB_CLOSE_DELAY=-1".formatted(UUID.randomUUID()));
+      Schema.ofDefaults().prefix("pigeonhole_out_").applyTo(other);
+      return Outbox.on(JdbcStore.of(other)).route(Order.class, new Nowhere()).build();
     }
   }
 
