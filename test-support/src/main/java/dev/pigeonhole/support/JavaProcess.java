@@ -14,9 +14,10 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A child JVM on the class path of this one, to be killed, paused and watched. It ends with this
- * JVM at the latest: by the shutdown hook, or, after a {@code kill -9}, by a small shell that
- * notices the end of a pipe. The latter works on a paused child too; {@link ParentWatch} would not.
+ * A child JVM, on the class path of this one unless it is given another, to be killed, paused and
+ * watched. It ends with this JVM at the latest: by the shutdown hook, or, after a {@code kill -9},
+ * by a small shell that notices the end of a pipe. The latter works on a paused child too; {@link
+ * ParentWatch} would not.
  */
 public final class JavaProcess implements AutoCloseable {
 
@@ -51,6 +52,7 @@ public final class JavaProcess implements AutoCloseable {
     private final Class<?> main;
     private final List<String> options = new ArrayList<>();
     private final List<String> args = new ArrayList<>();
+    private String classPath = "";
 
     private Builder(Class<?> main) {
       this.main = main;
@@ -60,6 +62,12 @@ public final class JavaProcess implements AutoCloseable {
       for (Object arg : args) {
         this.args.add(arg.toString());
       }
+      return this;
+    }
+
+    /** Another class path than that of this JVM, such as the one that users have. */
+    public Builder classPath(String classPath) {
+      this.classPath = classPath;
       return this;
     }
 
@@ -86,18 +94,23 @@ public final class JavaProcess implements AutoCloseable {
       // Children are many and short-lived on a small machine.
       command.add("-XX:+UseSerialGC");
       command.add("-XX:TieredStopAtLevel=1");
-      command.addAll(ClassArchive.options());
+      if (classPath.isEmpty()) {
+        command.addAll(ClassArchive.options());
+      }
       command.addAll(options);
       command.add(main.getName());
       command.addAll(args);
-      return launch(main.getSimpleName(), command);
+      return launch(
+          main.getSimpleName(),
+          command,
+          classPath.isEmpty() ? ClassArchive.classPath() : classPath);
     }
   }
 
-  private static JavaProcess launch(String name, List<String> command) {
+  private static JavaProcess launch(String name, List<String> command, String classPath) {
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
     // In the environment it may be as long as it likes.
-    builder.environment().put("CLASSPATH", ClassArchive.classPath());
+    builder.environment().put("CLASSPATH", classPath);
     try {
       Process process = builder.start();
       Process guard =

@@ -20,7 +20,7 @@ final class Documents {
 
   /** Where code for the documentation is; what needs Spring Boot cannot be an example. */
   private static final List<String> SNIPPETS =
-      List.of("examples/src", "pigeonhole-spring-boot-test/src/test");
+      List.of("examples", "pigeonhole-spring-boot-test/src/test");
 
   private static final Pattern BEGIN = Pattern.compile("\\s*// snippet:([\\w-]+)\\s*");
   private static final Pattern END = Pattern.compile("\\s*// end\\s*");
@@ -49,8 +49,14 @@ final class Documents {
 
   /** Every Java file of the modules; not below target, where servers of other tests come and go. */
   static List<Path> sources() {
+    return Stream.of(ROOT, ROOT.resolve("examples"))
+        .flatMap(Documents::sourcesOfModulesIn)
+        .toList();
+  }
+
+  private static Stream<Path> sourcesOfModulesIn(Path directory) {
     List<Path> sources = new ArrayList<>();
-    try (Stream<Path> modules = Files.list(ROOT)) {
+    try (Stream<Path> modules = Files.list(directory)) {
       for (Path module : modules.sorted().toList()) {
         Path source = module.resolve("src");
         if (Files.isDirectory(source)) {
@@ -59,7 +65,7 @@ final class Documents {
           }
         }
       }
-      return sources;
+      return sources.stream();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -134,16 +140,10 @@ final class Documents {
   /** Every marked region of tested code, by name, without its common indentation. */
   static TreeMap<String, List<String>> regions() {
     TreeMap<String, List<String>> regions = new TreeMap<>();
-    for (String place : SNIPPETS) {
-      try (Stream<Path> files = Files.walk(ROOT.resolve(place))) {
-        files
-            .filter(file -> file.toString().endsWith(".java"))
-            .sorted()
-            .forEach(file -> read(file, regions));
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
-      }
-    }
+    sources().stream()
+        .filter(file -> SNIPPETS.stream().anyMatch(place -> file.startsWith(ROOT.resolve(place))))
+        .sorted()
+        .forEach(file -> read(file, regions));
     return regions;
   }
 

@@ -1,0 +1,125 @@
+package dev.pigeonhole.examples.orders.spring;
+
+import static dev.pigeonhole.examples.orders.spring.SpringOrders.LONG;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.OrderLoad;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * Orders over HTTP to a service that is killed twice. Every order that a customer was promised has
+ * each of its effects, once.
+ */
+class KilledServiceTest {
+  private static final int ORDERS =
+      "full".equals(System.getProperty("pigeonhole.size")) ? 5_000 : 500;
+
+  /** While it holds, orders come faster than stock is reserved, whatever the machine. */
+  private static final String SLOWLY = "--pigeonhole.handlers.reserve-stock.rate=2";
+
+  /**
+   * Both handlers are transactional: how an attempt ends commits with what it writes, and is not
+   * written down by itself. And orders go straight into the inbox: the outbox stages nothing, reads
+   * nothing and sends nothing. Over RabbitMQ it does, see {@link OverRabbitMqTest}.
+   */
+  private static final Set<String> OF_PARTS_NOT_USED =
+      Set.of(
+          "pigeonhole.inbox.settle",
+          "pigeonhole.outbox.publish",
+          "pigeonhole.outbox.relay",
+          "pigeonhole.outbox.relay.active",
+          "pigeonhole.outbox.messages",
+          "pigeonhole.outbox.oldest.age",
+          "pigeonhole.outbox.poll",
+          "pigeonhole.outbox.batch.size",
+          "pigeonhole.outbox.settle");
+
+  @Test
+  void everyOrderHasItsEffectsOnceThoughTheServiceIsKilledTwice() throws Exception {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
+        SpringOrders service = SpringOrders.on(database);
+        OrderLoad load = new OrderLoad(service.http(), 8, ORDERS)) {
+      service.start(SLOWLY);
+      isUp(service);
+      assertThat(service.deliveries("write-invoice", "pending")).isZero();
+      assertThat(service.deliveries("reserve-stock", "pending")).isZero();
+
+      load.allow(ORDERS * 2 / 3);
+      load.awaitTaken(ORDERS / 3);
+      hasBacklog(service);
+      kill(service, database, load);
+
+      service.start(SLOWLY);
+      load.allow(ORDERS / 6);
+      load.awaitTaken(ORDERS * 2 / 3);
+      hasBacklog(service);
+      kill(service, database, load);
+
+      service.start();
+      load.allow(ORDERS);
+      load.awaitTaken(ORDERS);
+      Eventually.passes(LONG, () -> isDrained(service));
+      isUp(service);
+      assertThat(service.counts().toString())
+          .isEqualTo("{\"orders\":%1$d,\"invoices\":%1$d,\"reservations\":%1$d}".formatted(ORDERS));
+      for (String effect : new String[] {"invoice", "reservation"}) {
+        assertThat(database.count("SELECT count(DISTINCT order_id) FROM " + effect))
+            .as("orders with %s", effect)
+            .isEqualTo(ORDERS);
+      }
+      System.out.printf("%d orders, of which customers sent %d again%n", ORDERS, load.again());
+      assertThat(Meters.missingIn(service.prometheus())).isSubsetOf(OF_PARTS_NOT_USED);
+    }
+  }
+
+  private static void isUp(SpringOrders service) throws IOException, InterruptedException {
+    assertThat(service.http().get("/actuator/health").status()).isEqualTo(200);
+    JsonNode health = service.json("/actuator/health");
+    assertThat(health.path("status").asString()).isEqualTo("UP");
+    JsonNode ours = health.path("components").path("pigeonhole");
+    assertThat(ours.path("status").asString()).isEqualTo("UP");
+    assertThat(ours.path("details").path("inbox").path("working").asBoolean()).isTrue();
+    assertThat(ours.path("details").path("inbox").path("poisoned").asString()).isEqualTo("0");
+    assertThat(service.inbox().path("kind").asString()).isEqualTo("inbox");
+    assertThat(service.inbox().path("working").asBoolean()).isTrue();
+  }
+
+  /** Being behind is no illness: health tells of it and stays up. */
+  private static void hasBacklog(SpringOrders service) throws IOException, InterruptedException {
+    isUp(service);
+    assertThat(service.deliveries("reserve-stock", "pending")).isPositive();
+    Duration lag =
+        Duration.parse(
+            service
+                .json("/actuator/health")
+                .at("/components/pigeonhole/details/inbox/lag")
+                .asString());
+    assertThat(lag).isPositive();
+  }
+
+  private static void isDrained(SpringOrders service) throws IOException, InterruptedException {
+    for (String handler : new String[] {"write-invoice", "reserve-stock"}) {
+      for (String state :
+          new String[] {"pending", "scheduled", "paused", "held", "blocked", "poisoned"}) {
+        assertThat(service.deliveries(handler, state)).as(handler + " " + state).isZero();
+      }
+    }
+  }
+
+  /** It has to hit: orders that customers were promised are not finished, and others not sent. */
+  private static void kill(SpringOrders service, TestDatabase database, OrderLoad load) {
+    service.http().process().kill9();
+    assertThat(database.count("SELECT count(*) FROM reservation"))
+        .as("reservations, of orders that were taken before the kill")
+        .isLessThan(database.count("SELECT count(*) FROM orders"));
+    assertThat(load.taken()).isLessThan(ORDERS);
+  }
+}
