@@ -34,6 +34,7 @@ public final class OrderLoad implements AutoCloseable {
     for (int i = 0; i < customers; i++) {
       Thread customer = new Thread(this::sendOrders, "customer-" + i);
       this.customers.add(customer);
+      customer.setDaemon(true); // one who still waits for an answer ends with the JVM
       customer.start();
     }
   }

@@ -1,0 +1,108 @@
+package dev.pigeonhole.examples.orders.plain;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.HttpService;
+import dev.pigeonhole.support.JavaProcess;
+import dev.pigeonhole.support.OrderLoad;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** The service without a framework, killed in the midst of its work: every effect once. */
+class KilledServiceTest {
+  private static final Duration LONG = Duration.ofMinutes(10);
+  private static final int ORDERS =
+      "full".equals(System.getProperty("pigeonhole.size")) ? 1_000 : 200;
+
+  /** While it holds, orders come faster than stock is reserved, whatever the machine. */
+  private static final String SLOWLY = "--stock-per-second=2";
+
+  @Test
+  void everyOrderHasItsEffectsOnceThoughTheServiceIsKilled() throws Exception {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
+        HttpService service = new HttpService(port -> command(database, port));
+        OrderLoad load = new OrderLoad(service, 4, ORDERS)) {
+      service.start("/actuator/health", SLOWLY);
+      assertThat(handler(service, "reserve-stock").path("pending").asLong(-1)).isZero();
+
+      load.allow(ORDERS * 2 / 3);
+      load.awaitTaken(ORDERS / 3);
+      assertThat(handler(service, "reserve-stock").path("pending").asLong()).isPositive();
+      assertThat(service.get("/actuator/health").body()).isEqualTo("{\"status\":\"UP\"}");
+      service.process().kill9();
+      assertThat(database.count("SELECT count(*) FROM reservation"))
+          .as("reservations, of orders that were taken before the kill")
+          .isLessThan(database.count("SELECT count(*) FROM orders"));
+      assertThat(load.taken()).isLessThan(ORDERS);
+
+      service.start("/actuator/health");
+      load.allow(ORDERS);
+      load.awaitTaken(ORDERS);
+      Eventually.passes(
+          LONG,
+          () -> {
+            for (String handler : new String[] {"write-invoice", "reserve-stock"}) {
+              assertThat(handler(service, handler).toString())
+                  .contains("\"pending\":0", "\"poisoned\":0");
+            }
+          });
+      assertThat(service.get("/orders").body())
+          .isEqualTo("{\"orders\":%1$d,\"invoices\":%1$d,\"reservations\":%1$d}".formatted(ORDERS));
+      for (String effect : new String[] {"invoice", "reservation"}) {
+        assertThat(database.count("SELECT count(DISTINCT order_id) FROM " + effect))
+            .as("orders with %s", effect)
+            .isEqualTo(ORDERS);
+      }
+      assertThat(
+              service.post("/orders", "{\"id\":\"o-0\",\"customer\":\"c-0\",\"cents\":1}").status())
+          .as("the same order with other content")
+          .isEqualTo(422);
+      assertThat(service.post("/orders", "an order, please").status()).isEqualTo(400);
+      assertThat(service.get("/actuator/prometheus").body())
+          .contains("pigeonhole_inbox_process_seconds_count", "pigeonhole_guard_seconds_count");
+    }
+  }
+
+  private static JsonNode handler(HttpService service, String key)
+      throws IOException, InterruptedException {
+    return JsonMapper.shared()
+        .readTree(service.get("/actuator/pigeonhole").body())
+        .path("inbox")
+        .path("handlers")
+        .path(key);
+  }
+
+  /** As users start it: its own class path and nothing of the tests. */
+  private static JavaProcess.Builder command(TestDatabase database, int port) {
+    return JavaProcess.of(PlainOrders.class)
+        .classPath(classPath())
+        .heap("256m")
+        .args(
+            "--port=" + port,
+            "--url=" + database.jdbcUrl(),
+            "--user=" + database.user(),
+            "--password=" + database.password());
+  }
+
+  /** Written by Maven before tests run. */
+  private static String classPath() {
+    try {
+      return Path.of("target/classes").toAbsolutePath()
+          + File.pathSeparator
+          + Files.readString(Path.of("target/runtime.classpath")).strip();
+    } catch (IOException e) {
+      throw new UncheckedIOException("mvn -pl examples/plain-orders -am test-compile makes it", e);
+    }
+  }
+}
