@@ -4,10 +4,12 @@ import dev.pigeonhole.ChannelBuilder;
 import dev.pigeonhole.GuardBuilder;
 import dev.pigeonhole.HandlerOption;
 import dev.pigeonhole.InboxBuilder;
+import dev.pigeonhole.lease.GuardStore;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Channel;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Guard;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Handler;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Inbox;
+import dev.pigeonhole.spring.boot.PigeonholeProperties.LeaseGuard;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Mode;
 import java.util.ArrayList;
 import java.util.List;
@@ -54,6 +56,15 @@ final class Builders {
     if (guard.keepAnswers() != null) {
       to.keepAnswers(guard.keepAnswers());
     }
+  }
+
+  static dev.pigeonhole.lease.LeaseGuard apply(LeaseGuard from, GuardStore store) {
+    dev.pigeonhole.lease.LeaseGuard guard =
+        dev.pigeonhole.lease.LeaseGuard.on(store)
+            .lease(from.lease())
+            .waitAtMost(from.waitAtMost())
+            .maxAnswer((int) from.maxAnswerSize().toBytes());
+    return store.forgets() ? guard.keepReceipts(from.keepReceipts()) : guard;
   }
 
   static HandlerOption[] options(Handler from, Inbox inbox) {

@@ -69,6 +69,11 @@ public final class PigeonholeMetricsAutoConfiguration {
       return guard -> guard.listener(metrics);
     }
 
+    @Bean
+    LeaseGuardCustomizer pigeonholeLeaseGuardMeters(InboxMetrics metrics) {
+      return guard -> guard.listener(metrics);
+    }
+
     /** The gauges need an inbox that is built. */
     @Bean
     SmartInitializingSingleton pigeonholeInboxGauges(

@@ -26,6 +26,7 @@ public record PigeonholeProperties(
     @DefaultValue Inbox inbox,
     @DefaultValue Jdbc jdbc,
     @DefaultValue Guard guard,
+    @DefaultValue LeaseGuard leaseGuard,
     @DefaultValue Outbox outbox,
     @DefaultValue Observations observations,
     @DefaultValue Map<String, Handler> handlers,
@@ -37,7 +38,7 @@ public record PigeonholeProperties(
    * @throws ConfigurationException with everything that is out of range
    */
   public PigeonholeProperties {
-    PropertyChecks.check(inbox, jdbc, guard, outbox, handlers, channels);
+    PropertyChecks.check(inbox, jdbc, guard, leaseGuard, outbox, handlers, channels);
   }
 
   /**
@@ -174,6 +175,24 @@ public record PigeonholeProperties(
       @DefaultValue("30s") Duration transactionTimeout,
       @Nullable Duration keepAnswers,
       @DefaultValue("64KB") DataSize maxAnswerSize) {}
+
+  /**
+   * The guard that keeps its leases in Redis.
+   *
+   * @param enabled Whether there is one, on the Redis of spring.data.redis.
+   * @param lease How long a crash of its owner blocks a key. A living owner renews it.
+   * @param waitAtMost How long a copy waits for the first run.
+   * @param keepReceipts How long what has run is known.
+   * @param maxAnswerSize Larger answers fail the run.
+   * @param keyPrefix Begin of the names of all keys in Redis.
+   */
+  public record LeaseGuard(
+      @DefaultValue("false") boolean enabled,
+      @DefaultValue("30s") Duration lease,
+      @Name("wait") @DefaultValue("5s") Duration waitAtMost,
+      @DefaultValue("7d") Duration keepReceipts,
+      @DefaultValue("64KB") DataSize maxAnswerSize,
+      @DefaultValue("pigeonhole:guard:") String keyPrefix) {}
 
   /**
    * The outbox.

@@ -9,6 +9,7 @@ import dev.pigeonhole.spring.boot.PigeonholeProperties.Guard;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Handler;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Inbox;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Jdbc;
+import dev.pigeonhole.spring.boot.PigeonholeProperties.LeaseGuard;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Outbox;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Retry;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Transport;
@@ -34,6 +35,7 @@ final class PropertyChecks {
       Inbox inbox,
       Jdbc jdbc,
       Guard guard,
+      LeaseGuard leaseGuard,
       Outbox outbox,
       Map<String, Handler> handlers,
       Map<String, Channel> channels) {
@@ -41,6 +43,7 @@ final class PropertyChecks {
     checks.inbox(inbox);
     checks.jdbc(jdbc);
     checks.guard(guard);
+    checks.leaseGuard(leaseGuard);
     checks.outbox(outbox);
     handlers.forEach((key, handler) -> checks.handler(key, handler, inbox.retry()));
     channels.forEach(checks::channel);
@@ -119,6 +122,14 @@ final class PropertyChecks {
         guard.transactionTimeout(),
         Duration.ofMillis(100),
         Duration.ofHours(1));
+    size(at + "max-answer-size", guard.maxAnswerSize());
+  }
+
+  private void leaseGuard(LeaseGuard guard) {
+    String at = "pigeonhole.lease-guard.";
+    time(at + "lease", guard.lease(), Duration.ofMillis(100), YEAR);
+    time(at + "wait", guard.waitAtMost(), Duration.ZERO, Duration.ofMinutes(5));
+    kept(at + "keep-receipts", guard.keepReceipts(), Duration.ofSeconds(1));
     size(at + "max-answer-size", guard.maxAnswerSize());
   }
 
