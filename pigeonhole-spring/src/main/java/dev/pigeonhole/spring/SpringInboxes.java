@@ -17,11 +17,13 @@ import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.transport.MessageSource;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.TreeMap;
 import java.util.function.Function;
 import javax.sql.DataSource;
@@ -106,6 +108,19 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
     return keys;
   }
 
+  /** The channels that are beans, and those that handlers name and that are made for them. */
+  public Set<String> channels() {
+    return declared().keySet();
+  }
+
+  /** The channel that a handler is on; empty if no method has this key. */
+  public Optional<String> channelOf(String key) {
+    return methods().stream()
+        .filter(each -> each.declared.key().equals(key))
+        .map(each -> each.declared.channel())
+        .findFirst();
+  }
+
   /** Where the messages of a channel come from besides {@link Inbox#accept}. */
   public SpringInboxes source(String channel, MessageSource... more) {
     sources.merge(channel, more.clone(), SpringInboxes::both);
@@ -129,6 +144,12 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
    * @throws dev.pigeonhole.store.StoreException if the database cannot be reached
    */
   public InboxBuilder on(JdbcStore store, PlatformTransactionManager manager, String... channels) {
+    return on(store, manager, orAll(channels));
+  }
+
+  /** The same with these channels, which may be none: for an inbox whose channels are built. */
+  public InboxBuilder on(
+      JdbcStore store, PlatformTransactionManager manager, Collection<String> channels) {
     DataSource dataSource = store.dataSource();
     SpringTransactions transactions = new SpringTransactions(dataSource, manager);
     return inbox(
@@ -147,7 +168,11 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
    *     those that want a transaction
    */
   public InboxBuilder withoutTransactions(InboxStore store, String... channels) {
-    return inbox(store, null, SpringInboxes::refuseTransactional, channels);
+    return inbox(store, null, SpringInboxes::refuseTransactional, orAll(channels));
+  }
+
+  private Collection<String> orAll(String... channels) {
+    return channels.length == 0 ? channels() : Arrays.asList(channels);
   }
 
   private static List<Problem> refuseTransactional(List<HandlerMethod> handlers) {
@@ -173,11 +198,10 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
       InboxStore store,
       @Nullable DataSource dataSource,
       Function<List<HandlerMethod>, List<Problem>> checks,
-      String... channels) {
+      Collection<String> channels) {
     List<Problem> problems = new ArrayList<>(problemsOfAll());
     Map<String, ChannelBuilder> declared = declared();
-    Set<String> wanted =
-        channels.length == 0 ? declared.keySet() : new LinkedHashSet<>(Arrays.asList(channels));
+    Set<String> wanted = new TreeSet<>(channels);
     for (String each : wanted) {
       if (!declared.containsKey(each)) {
         problems.add(unknownChannel("An inbox", each));

@@ -45,10 +45,9 @@ final class Builders {
   }
 
   /** A guard on the tables of an inbox goes by its name and its lanes. */
-  static void apply(PigeonholeProperties from, GuardBuilder to) {
-    Guard guard = from.guard();
-    to.named(from.inbox().name())
-        .lanes(from.inbox().lanes())
+  static void apply(Guard guard, Inbox inbox, GuardBuilder to) {
+    to.named(inbox.name())
+        .lanes(inbox.lanes())
         .keepReceipts(guard.keepReceipts())
         .waitAtMost(guard.waitAtMost())
         .timeLimit(guard.transactionTimeout())

@@ -32,14 +32,44 @@ final class ChosenBeans {
     this.managers = managers;
   }
 
-  DataSource dataSource() {
+  DataSource dataSource(PlannedInbox inbox) {
+    String name = inbox.dataSource();
+    return name == null
+        ? dataSource()
+        : named(name, DataSource.class, inbox.property() + ".data-source");
+  }
+
+  PlatformTransactionManager transactionManager(PlannedInbox inbox) {
+    String name = inbox.transactionManager();
+    return name == null
+        ? transactionManager()
+        : named(
+            name, PlatformTransactionManager.class, inbox.property() + ".transaction-manager");
+  }
+
+  private <T> T named(String name, Class<T> type, String property) {
+    if (!beans.containsBean(name) || !beans.isTypeMatch(name, type)) {
+      throw new ConfigurationException(
+          ErrorCode.BEANS_AMBIGUOUS,
+          "%s is %s, and there is no bean of %s with that name. Known are: %s. Correct the name."
+              .formatted(property, name, type.getSimpleName(), known(type)));
+    }
+    return beans.getBean(name, type);
+  }
+
+  private String known(Class<?> type) {
+    String[] names = beans.getBeanNamesForType(type, true, false);
+    return names.length == 0 ? "none" : Stream.of(names).sorted().collect(Collectors.joining(", "));
+  }
+
+  private DataSource dataSource() {
     DataSource marked = ourSource.getIfUnique();
     return marked != null
         ? marked
         : only(sources.getIfUnique(), DataSource.class, PigeonholeDataSource.class);
   }
 
-  PlatformTransactionManager transactionManager() {
+  private PlatformTransactionManager transactionManager() {
     PlatformTransactionManager marked = ourManager.getIfUnique();
     return marked != null
         ? marked

@@ -10,6 +10,11 @@ import dev.pigeonhole.InboxBuilder;
 @FunctionalInterface
 public interface InboxCustomizer {
 
+  /** Whether it is meant for the inbox of this name, where there are several. Default all. */
+  default boolean isFor(String inbox) {
+    return true;
+  }
+
   /** Gives the builder what it lacks. */
   void customize(InboxBuilder inbox);
 }

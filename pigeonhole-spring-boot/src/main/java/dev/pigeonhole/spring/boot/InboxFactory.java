@@ -7,7 +7,9 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.HandlerOption;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxBuilder;
+import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.spring.GuardTemplate;
 import dev.pigeonhole.spring.SpringInboxes;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Channel;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Transport;
@@ -18,66 +20,178 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.function.Consumer;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ListableBeanFactory;
 
-/** Builds the inbox of the application from its handlers, its channels and its properties. */
+/**
+ * Builds the inboxes of the application from its handlers, its channels and its properties. What
+ * concerns all of them is done once, before the first.
+ */
 final class InboxFactory {
   private static final Logger LOG = LoggerFactory.getLogger(InboxFactory.class);
   private static final int DEFAULT_CONCURRENCY = 8;
 
   private final SpringInboxes inboxes;
-  private final InboxStore store;
   private final ChosenBeans chosen;
   private final PigeonholeProperties properties;
   private final ListableBeanFactory beans;
+  private final HandlerThreads threads;
+  private final List<PlannedInbox> planned;
+  private @Nullable Prepared prepared;
 
   InboxFactory(
       SpringInboxes inboxes,
-      InboxStore store,
       ChosenBeans chosen,
       PigeonholeProperties properties,
+      HandlerThreads threads,
       ListableBeanFactory beans) {
     this.inboxes = inboxes;
-    this.store = store;
     this.chosen = chosen;
     this.properties = properties;
+    this.threads = threads;
     this.beans = beans;
+    this.planned = properties.planned();
   }
 
-  Inbox build(
-      List<ChannelSource> transports,
-      List<dev.pigeonhole.Channel> channels,
-      Consumer<InboxBuilder> more) {
-    List<String> finished = channels.stream().map(dev.pigeonhole.Channel::name).toList();
-    refuseWhatComesTooLate(finished);
-    handlers();
-    channels(finished);
-    Map<String, MessageSource> sources = sources(transports);
-    sources.forEach(
-        (channel, source) -> {
-          if (!finished.contains(channel)) {
-            inboxes.source(channel, source);
-          }
-        });
+  /**
+   * What all inboxes are built from.
+   *
+   * @param channels those that are built already, by name
+   * @param sources of every channel that has a transport
+   */
+  private record Prepared(
+      Map<String, dev.pigeonhole.Channel> channels, Map<String, MessageSource> sources) {}
+
+  PlannedInbox planned(String name) {
+    return planned.stream().filter(each -> each.name().equals(name)).findFirst().orElseThrow();
+  }
+
+  JdbcStore store(String name) {
+    // Its tables come first; of a bean that is not declared by an annotation nobody else says so.
+    beans.getBean(PigeonholeSchemaInitializer.class);
+    PlannedInbox inbox = planned(name);
+    return inbox.store(chosen.dataSource(inbox));
+  }
+
+  GuardTemplate guard(String name, JdbcStore store) {
+    return Guards.on(planned(name), store, chosen, properties, beans);
+  }
+
+  Inbox build(String name, InboxStore store) {
+    if (prepared == null) {
+      prepared = prepare();
+    }
+    PlannedInbox inbox = planned(name);
+    Set<String> channels = channelsOf(inbox, prepared.channels().keySet());
+    if (inbox.options().handlerTimeout() != null) {
+      inboxes.optionsOfAll(HandlerOption.within(inbox.options().handlerTimeout()));
+    } else {
+      inboxes.optionsOfAll();
+    }
+    Set<String> ours = new TreeSet<>(channels);
+    ours.retainAll(inboxes.channels());
     InboxBuilder builder =
         store instanceof JdbcStore jdbc
-            ? inboxes.on(jdbc, chosen.transactionManager())
+            ? inboxes.on(jdbc, chosen.transactionManager(inbox), ours)
             : inboxes.withoutTransactions(store);
-    for (dev.pigeonhole.Channel each : channels) {
-      MessageSource source = sources.get(each.name());
-      builder.channel(each, source == null ? new MessageSource[0] : new MessageSource[] {source});
+    for (dev.pigeonhole.Channel each : prepared.channels().values()) {
+      if (channels.contains(each.name())) {
+        MessageSource source = prepared.sources().get(each.name());
+        builder.channel(each, source == null ? new MessageSource[0] : new MessageSource[] {source});
+      }
     }
-    Builders.apply(properties.inbox(), builder);
-    builder.concurrency(concurrency());
-    more.accept(builder);
+    Builders.apply(inbox.options(), builder);
+    builder.concurrency(concurrency(inbox, store, channels));
+    threads.executor().ifPresent(builder::executor);
+    beans.getBeanProvider(PayloadCodec.class).ifUnique(builder::codec);
+    beans
+        .getBeanProvider(InboxCustomizer.class)
+        .orderedStream()
+        .filter(each -> each.isFor(name))
+        .forEach(each -> each.customize(builder));
     return builder.build();
   }
 
+  private Prepared prepare() {
+    Map<String, dev.pigeonhole.Channel> finished = new LinkedHashMap<>();
+    beans
+        .getBeanProvider(dev.pigeonhole.Channel.class)
+        .orderedStream()
+        .forEach(each -> finished.put(each.name(), each));
+    refuseWhatComesTooLate(finished.keySet());
+    channels(finished.keySet());
+    handlers();
+    Map<String, MessageSource> sources =
+        sources(beans.getBeanProvider(ChannelSource.class).orderedStream().toList());
+    sources.forEach(
+        (channel, source) -> {
+          if (!finished.containsKey(channel)) {
+            inboxes.source(channel, source);
+          }
+        });
+    return new Prepared(finished, sources);
+  }
+
+  /** Those that it names, or what no other names. */
+  private Set<String> channelsOf(PlannedInbox inbox, Set<String> finished) {
+    Set<String> all = new TreeSet<>(inboxes.channels());
+    all.addAll(finished);
+    List<String> named = inbox.channels();
+    if (named == null) {
+      Set<String> left = new TreeSet<>(all);
+      planned.stream()
+          .map(PlannedInbox::channels)
+          .filter(Objects::nonNull)
+          .forEach(left::removeAll);
+      refuseNothing(inbox, left);
+      return left;
+    }
+    List<Problem> problems = new ArrayList<>();
+    for (String each : named) {
+      if (!all.contains(each)) {
+        problems.add(
+            new Problem(
+                ErrorCode.CHANNEL_UNKNOWN,
+                "%s.channels: there is no channel '%s'. Known are: %s. Correct the name."
+                    .formatted(
+                        inbox.property(), each, all.isEmpty() ? "none" : String.join(", ", all))));
+      }
+    }
+    if (!problems.isEmpty()) {
+      throw new ConfigurationException(problems);
+    }
+    refuseNothing(inbox, new TreeSet<>(named));
+    return new TreeSet<>(named);
+  }
+
+  private void refuseNothing(PlannedInbox inbox, Set<String> channels) {
+    if (channels.isEmpty() && planned.size() > 1) {
+      throw new ConfigurationException(
+          ErrorCode.NOTHING_CONFIGURED,
+          "%s has no channel: others take all of them, or there are none. Remove it, or name some."
+              .formatted(inbox.property()));
+    }
+  }
+
+  private PlannedInbox inboxOf(String channel) {
+    PlannedInbox rest = planned.get(0);
+    for (PlannedInbox each : planned) {
+      if (each.channels() == null) {
+        rest = each;
+      } else if (each.channels().contains(channel)) {
+        return each;
+      }
+    }
+    return rest;
+  }
+
   /** A channel that is built has decided; only sources can still be given to it. */
-  private void refuseWhatComesTooLate(List<String> finished) {
+  private void refuseWhatComesTooLate(Set<String> finished) {
     List<Problem> problems = new ArrayList<>();
     for (String name : finished) {
       Channel said = properties.channels().get(name);
@@ -101,16 +215,16 @@ final class InboxFactory {
   }
 
   private void handlers() {
-    if (properties.inbox().handlerTimeout() != null) {
-      inboxes.optionsOfAll(HandlerOption.within(properties.inbox().handlerTimeout()));
-    }
     properties
         .handlers()
         .forEach(
-            (key, handler) -> inboxes.options(key, Builders.options(handler, properties.inbox())));
+            (key, handler) -> {
+              PlannedInbox inbox = inboxOf(inboxes.channelOf(key).orElse(""));
+              inboxes.options(key, Builders.options(handler, inbox.options()));
+            });
   }
 
-  private void channels(List<String> finished) {
+  private void channels(Set<String> finished) {
     Map<String, ChannelBuilder> declared = new LinkedHashMap<>();
     beans
         .getBeansOfType(ChannelBuilder.class)
@@ -127,7 +241,7 @@ final class InboxFactory {
             });
     inboxes.otherChannels(
         name -> {
-          ChannelBuilder made = Builders.channel(name, properties.inbox());
+          ChannelBuilder made = Builders.channel(name, inboxOf(name).options());
           Channel said = properties.channels().get(name);
           if (said != null) {
             Builders.apply(said, made);
@@ -188,33 +302,35 @@ final class InboxFactory {
   }
 
   /** So many that a pool of the usual size is enough, unless somebody says how many. */
-  private int concurrency() {
-    Integer said = properties.inbox().concurrency();
+  private int concurrency(PlannedInbox inbox, InboxStore store, Set<String> channels) {
+    Integer said = inbox.options().concurrency();
     if (said != null) {
       return said;
     }
-    int handlers = inboxes.transactionalHandlers().size();
-    int slots = connections() - engineConnections();
-    int fit = Math.max(1, Math.min(DEFAULT_CONCURRENCY, slots / Math.max(1, handlers)));
+    long handlers =
+        inboxes.transactionalHandlers().stream()
+            .filter(each -> inboxes.channelOf(each).filter(channels::contains).isPresent())
+            .count();
+    // To accept, read, settle and beat, and to listen.
+    int engine = inbox.options().notifying() ? 5 : 4;
+    int slots = connections(store) - engine;
+    int fit =
+        (int) Math.max(1, Math.min(DEFAULT_CONCURRENCY, slots / Math.max(1, handlers)));
     if (handlers > 0 && fit < DEFAULT_CONCURRENCY) {
       LOG.info(
           "Handlers run {} at once, because the connection pool has no room for {} of each."
-              + " Enlarge it, or set pigeonhole.inbox.concurrency.",
+              + " Enlarge it, or set {}.concurrency.",
           fit,
-          DEFAULT_CONCURRENCY);
+          DEFAULT_CONCURRENCY,
+          inbox.property());
       return fit;
     }
     return DEFAULT_CONCURRENCY;
   }
 
-  private int connections() {
+  private static int connections(InboxStore store) {
     return store instanceof JdbcStore jdbc
         ? PoolSize.of(jdbc.dataSource()).orElse(Integer.MAX_VALUE)
         : Integer.MAX_VALUE;
-  }
-
-  /** To accept, read, settle and beat, and to listen. */
-  private int engineConnections() {
-    return properties.inbox().notifying() ? 5 : 4;
   }
 }

@@ -37,7 +37,7 @@ final class KnownProperties {
 
   private KnownProperties() {}
 
-  /** Every name; a star stands for any name of a handler or a channel. */
+  /** Every name; a star stands for any name of an inbox, a handler or a channel. */
   static List<String> names() {
     List<String> names = new ArrayList<>();
     collect("pigeonhole", PigeonholeProperties.class, names);
@@ -51,7 +51,8 @@ final class KnownProperties {
       String name = at + "." + nameOf(each, type.getDeclaredConstructors()[0].getParameters()[i]);
       if (each.getType().isRecord()) {
         collect(name, each.getType(), names);
-      } else if (each.getGenericType() instanceof ParameterizedType map
+      } else if (each.getType() == Map.class
+          && each.getGenericType() instanceof ParameterizedType map
           && map.getActualTypeArguments()[1] instanceof Class<?> value) {
         collect(name + ".*", value, names);
       } else {

@@ -3,6 +3,8 @@ package dev.pigeonhole.spring.boot;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.outbox.Outbox;
+import java.time.Duration;
+import java.util.Comparator;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.actuate.autoconfigure.info.ConditionalOnEnabledInfoContributor;
@@ -88,8 +90,12 @@ public final class PigeonholeActuatorAutoConfiguration {
     @ConditionalOnMissingBean(name = {"pigeonholeHealthIndicator", "pigeonholeHealthContributor"})
     PigeonholeHealthIndicator pigeonholeHealthIndicator(
         ObjectProvider<Watched.Supplier> watched, PigeonholeProperties properties) {
-      return new PigeonholeHealthIndicator(
-          Watched.all(watched), properties.inbox().restartDelay().multipliedBy(2));
+      Duration slowest =
+          properties.planned().stream()
+              .map(each -> each.options().restartDelay())
+              .max(Comparator.naturalOrder())
+              .orElseThrow();
+      return new PigeonholeHealthIndicator(Watched.all(watched), slowest.multipliedBy(2));
     }
   }
 
@@ -103,8 +109,8 @@ public final class PigeonholeActuatorAutoConfiguration {
         fallback = InfoContributorFallback.USE_DEFAULTS_PROPERTY)
     @ConditionalOnMissingBean(name = "pigeonholeInfoContributor")
     PigeonholeInfoContributor pigeonholeInfoContributor(
-        JdbcStore store, ObjectProvider<ChannelSource> sources) {
-      return new PigeonholeInfoContributor(store, sources);
+        ObjectProvider<JdbcStore> stores, ObjectProvider<ChannelSource> sources) {
+      return new PigeonholeInfoContributor(stores, sources);
     }
   }
 }

@@ -1,13 +1,11 @@
 package dev.pigeonhole.spring.boot;
 
 import dev.pigeonhole.Inbox;
-import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.spring.GuardTemplate;
 import dev.pigeonhole.spring.IdempotentMethods;
 import dev.pigeonhole.spring.InboxTemplate;
 import dev.pigeonhole.spring.PigeonholeLifecycle;
-import dev.pigeonhole.spring.SpringInboxes;
 import dev.pigeonhole.store.InboxStore;
 import javax.sql.DataSource;
 import org.slf4j.Logger;
@@ -16,7 +14,6 @@ import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.annotation.Qualifier;
-import org.springframework.boot.LazyInitializationExcludeFilter;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -32,7 +29,6 @@ import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.core.annotation.Order;
-import org.springframework.core.env.Environment;
 import org.springframework.transaction.PlatformTransactionManager;
 
 /**
@@ -83,39 +79,6 @@ public final class PigeonholeAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean
-    @DependsOnDatabaseInitialization
-    JdbcStore pigeonholeJdbcStore(ChosenBeans chosen, PigeonholeProperties properties) {
-      JdbcStore store = JdbcStore.of(chosen.dataSource()).prefix(properties.jdbc().tablePrefix());
-      String schema = properties.jdbc().databaseSchema();
-      if (schema != null) {
-        store = store.schema(schema);
-      }
-      return properties.inbox().notifying() ? store.notifying() : store;
-    }
-
-    /** Lazy: only who has methods that run once, or asks for it, needs its tables. */
-    @Bean
-    @Lazy
-    @ConditionalOnMissingBean
-    GuardTemplate pigeonholeGuard(
-        JdbcStore store,
-        ChosenBeans chosen,
-        PigeonholeProperties properties,
-        ObjectProvider<PayloadCodec> codec,
-        ObjectProvider<GuardCustomizer> customizers) {
-      return GuardTemplate.on(
-          store,
-          chosen.transactionManager(),
-          guard -> {
-            Builders.apply(properties, guard);
-            codec.ifUnique(guard::codec);
-            customizers.orderedStream().forEach(each -> each.customize(guard));
-            return guard;
-          });
-    }
-
-    @Bean
-    @ConditionalOnMissingBean
     static IdempotentMethods pigeonholeIdempotentMethods() {
       return new IdempotentMethods();
     }
@@ -135,53 +98,54 @@ public final class PigeonholeAutoConfiguration {
     }
   }
 
-  /** What needs handlers, or channels that are beans, and a store: that of JDBC if there is one. */
+  /** Where there is one inbox at most: what it shares with the guard and the outbox. */
   @Order(2)
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnBean(DataSource.class)
+  @Conditional(NamedInboxes.Absent.class)
+  static class StoreConfiguration {
+
+    @Bean
+    @ConditionalOnMissingBean
+    @DependsOnDatabaseInitialization
+    JdbcStore pigeonholeJdbcStore(ChosenBeans chosen, PigeonholeProperties properties) {
+      PlannedInbox only = properties.planned().get(0);
+      return only.store(chosen.dataSource(only));
+    }
+
+    /** Lazy: only who has methods that run once, or asks for it, needs its tables. */
+    @Bean
+    @Lazy
+    @ConditionalOnMissingBean
+    GuardTemplate pigeonholeGuard(
+        JdbcStore store,
+        ChosenBeans chosen,
+        PigeonholeProperties properties,
+        ListableBeanFactory beans) {
+      return Guards.on(properties.planned().get(0), store, chosen, properties, beans);
+    }
+  }
+
+  /** The inbox, if there are handlers, or channels that are beans, and a store of any kind. */
+  @Order(3)
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnBean(InboxStore.class)
   @EnableConfigurationProperties(PigeonholeProperties.class)
   @ConditionalOnProperty(name = "pigeonhole.inbox.enabled", matchIfMissing = true)
-  @Conditional(OnHandlers.class)
+  @Conditional({NamedInboxes.Absent.class, OnHandlers.class})
+  @Import(InboxesConfiguration.class)
   static class InboxConfiguration {
 
     @Bean
     @ConditionalOnMissingBean
-    SpringInboxes pigeonholeHandlerRegistry() {
-      return new SpringInboxes();
-    }
-
-    @Bean
-    @ConditionalOnMissingBean
-    HandlerThreads pigeonholeHandlerThreads(
-        PigeonholeProperties properties, Environment environment) {
-      return HandlerThreads.of(properties.inbox().threads(), environment);
-    }
-
-    @Bean
-    @ConditionalOnMissingBean
     Inbox pigeonholeInbox(
-        SpringInboxes inboxes,
+        InboxFactory factory,
         ObjectProvider<JdbcStore> databases,
         ObjectProvider<InboxStore> stores,
-        ChosenBeans chosen,
-        PigeonholeProperties properties,
-        HandlerThreads threads,
-        ObjectProvider<PayloadCodec> codec,
-        ObjectProvider<dev.pigeonhole.Channel> channels,
-        ObjectProvider<ChannelSource> sources,
-        ObjectProvider<InboxCustomizer> customizers,
-        ListableBeanFactory beans) {
+        PigeonholeProperties properties) {
       JdbcStore database = databases.getIfAvailable();
-      InboxStore store = database == null ? stores.getObject() : database;
-      return new InboxFactory(inboxes, store, chosen, properties, beans)
-          .build(
-              sources.orderedStream().toList(),
-              channels.orderedStream().toList(),
-              builder -> {
-                threads.executor().ifPresent(builder::executor);
-                codec.ifUnique(builder::codec);
-                customizers.orderedStream().forEach(each -> each.customize(builder));
-              });
+      return factory.build(
+          properties.inbox().name(), database == null ? stores.getObject() : database);
     }
 
     @Bean
@@ -206,12 +170,14 @@ public final class PigeonholeAutoConfiguration {
     InboxTemplate pigeonholeInboxTemplate(Inbox inbox, JdbcStore store) {
       return InboxTemplate.of(inbox, store);
     }
-
-    /** An inbox that nobody injects handles messages all the same. */
-    @Bean
-    static LazyInitializationExcludeFilter pigeonholeEagerInbox() {
-      return LazyInitializationExcludeFilter.forBeanTypes(
-          PigeonholeLifecycle.class, SpringInboxes.class, Inbox.class);
-    }
   }
+
+  /** Several inboxes, each with a name and a store. */
+  @Order(3)
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnBean(DataSource.class)
+  @ConditionalOnProperty(name = "pigeonhole.inbox.enabled", matchIfMissing = true)
+  @Conditional(NamedInboxes.Present.class)
+  @Import({InboxesConfiguration.class, NamedInboxRegistrar.class})
+  static class NamedInboxConfiguration {}
 }

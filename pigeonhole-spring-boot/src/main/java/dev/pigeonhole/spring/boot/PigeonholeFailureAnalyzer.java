@@ -49,10 +49,15 @@ final class PigeonholeFailureAnalyzer extends AbstractFailureAnalyzer<InboxExcep
               ErrorCode.TX_MANAGER_FOREIGN,
               "Mark the transaction manager that owns the DataSource of the inbox with"
                   + " @PigeonholeTransactionManager, and the DataSource with @PigeonholeDataSource,"
-                  + " or name the manager in @Transactional(\"…\")."),
+                  + " or name the manager in @Transactional(\"…\"); one of several inboxes has it in"
+                  + " pigeonhole.inboxes.<name>.transaction-manager."),
+          Map.entry(
+              ErrorCode.INBOX_REQUIRED,
+              "Name the channel in pigeonhole.inboxes.<name>.channels, or let one of the inboxes"
+                  + " name none: it takes what is left."),
           Map.entry(
               ErrorCode.CHANNEL_UNKNOWN,
-              "Correct the name below pigeonhole.channels, or add a method with @InboxHandler for"
+              "Correct the name below pigeonhole.channels or in pigeonhole.inboxes, or add a method with @InboxHandler for"
                   + " that channel."),
           Map.entry(
               ErrorCode.HANDLER_KEY_UNKNOWN,

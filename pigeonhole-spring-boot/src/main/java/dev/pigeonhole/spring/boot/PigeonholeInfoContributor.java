@@ -4,6 +4,7 @@ import dev.pigeonhole.Inbox;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.store.StoreException;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.springframework.beans.factory.ObjectProvider;
@@ -12,11 +13,12 @@ import org.springframework.boot.actuate.info.InfoContributor;
 
 /** Which version runs, on which database, and what can feed channels. */
 final class PigeonholeInfoContributor implements InfoContributor {
-  private final JdbcStore store;
+  private final ObjectProvider<JdbcStore> stores;
   private final ObjectProvider<ChannelSource> sources;
 
-  PigeonholeInfoContributor(JdbcStore store, ObjectProvider<ChannelSource> sources) {
-    this.store = store;
+  PigeonholeInfoContributor(
+      ObjectProvider<JdbcStore> stores, ObjectProvider<ChannelSource> sources) {
+    this.stores = stores;
     this.sources = sources;
   }
 
@@ -27,7 +29,9 @@ final class PigeonholeInfoContributor implements InfoContributor {
     if (version != null) {
       details.put("version", version);
     }
-    details.put("store", store());
+    List<String> databases =
+        stores.orderedStream().map(PigeonholeInfoContributor::database).toList();
+    details.put("store", databases.size() == 1 ? databases.get(0) : databases);
     details.put(
         "transports",
         sources
@@ -37,7 +41,7 @@ final class PigeonholeInfoContributor implements InfoContributor {
     builder.withDetail("pigeonhole", details);
   }
 
-  private String store() {
+  private static String database(JdbcStore store) {
     try {
       return store.describe().what();
     } catch (StoreException e) {

@@ -6,6 +6,7 @@ import dev.pigeonhole.OnMissingId;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.Unhandled;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -18,12 +19,14 @@ import org.springframework.util.unit.DataSize;
  * What can be said of Pigeonhole in the configuration of an application. Names that do not exist
  * are refused, and so are values out of range, all together.
  *
+ * @param inboxes several inboxes, by their names; each inherits what is said of the inbox
  * @param handlers options of single handlers, by their keys
  * @param channels options of single channels, by their names
  */
 @ConfigurationProperties(prefix = "pigeonhole", ignoreUnknownFields = false)
 public record PigeonholeProperties(
     @DefaultValue Inbox inbox,
+    @DefaultValue Map<String, NamedInbox> inboxes,
     @DefaultValue Jdbc jdbc,
     @DefaultValue Guard guard,
     @DefaultValue LeaseGuard leaseGuard,
@@ -38,7 +41,17 @@ public record PigeonholeProperties(
    * @throws ConfigurationException with everything that is out of range
    */
   public PigeonholeProperties {
-    PropertyChecks.check(inbox, jdbc, guard, leaseGuard, outbox, handlers, channels);
+    PropertyChecks.check(inbox, inboxes, jdbc, guard, leaseGuard, outbox, handlers, channels);
+  }
+
+  /** The inboxes that there are to be: those with names, or else the only one. */
+  List<PlannedInbox> planned() {
+    if (inboxes.isEmpty()) {
+      return List.of(PlannedInbox.only(inbox, jdbc));
+    }
+    return inboxes.entrySet().stream()
+        .map(each -> PlannedInbox.of(each.getKey(), each.getValue(), inbox, jdbc))
+        .toList();
   }
 
   /**
@@ -96,6 +109,99 @@ public record PigeonholeProperties(
       @DefaultValue("keep") Unhandled unhandled,
       @DefaultValue Retention retention) {}
 
+  /**
+   * One of several inboxes. What is not given is as for all.
+   *
+   * @param dataSource Bean of its DataSource. Default the one that a single inbox would take.
+   * @param transactionManager Bean of its transaction manager. Default the one that a single inbox
+   *     would take.
+   * @param databaseSchema Schema of its tables; on MariaDB a database.
+   * @param tablePrefix Begin of the names of its tables.
+   * @param channels Channels that it takes. Default all that no other takes.
+   */
+  public record NamedInbox(
+      @Nullable String dataSource,
+      @Nullable String transactionManager,
+      @Nullable String databaseSchema,
+      @Nullable String tablePrefix,
+      @Nullable List<String> channels,
+      @Nullable Boolean backgroundProcessing,
+      @Nullable OwnRetry retry,
+      @Nullable OwnPolling polling,
+      @Nullable Integer batchSize,
+      @Name("notify") @Nullable Boolean notifying,
+      @Nullable Integer lanes,
+      @Nullable Duration beat,
+      @Nullable Duration deadAfter,
+      @Nullable Duration restartDelay,
+      @Nullable Duration stopGrace,
+      @Nullable Integer concurrency,
+      @Nullable Duration handlerTimeout,
+      @Nullable DataSize maxPayloadSize,
+      @Nullable Duration unknownKeyGrace,
+      @Nullable Integer maxCrashes,
+      @Nullable Integer maxBacklog,
+      @Nullable Integer maxHandlerBacklog,
+      @Nullable OnMissingId missingId,
+      @Nullable OnConflict onConflict,
+      @Nullable Unhandled unhandled,
+      @Nullable Retention retention) {
+
+    /** With what is said of all, where it says nothing. */
+    Inbox or(String name, Inbox all) {
+      return new Inbox(
+          all.enabled,
+          name,
+          either(backgroundProcessing, all.backgroundProcessing),
+          all.sources,
+          retry == null ? all.retry : retry.or(all.retry),
+          polling == null ? all.polling : polling.or(all.polling),
+          either(batchSize, all.batchSize),
+          either(notifying, all.notifying),
+          either(lanes, all.lanes),
+          either(beat, all.beat),
+          either(deadAfter, all.deadAfter),
+          either(restartDelay, all.restartDelay),
+          either(stopGrace, all.stopGrace),
+          concurrency == null ? all.concurrency : concurrency,
+          all.threads,
+          handlerTimeout == null ? all.handlerTimeout : handlerTimeout,
+          either(maxPayloadSize, all.maxPayloadSize),
+          either(unknownKeyGrace, all.unknownKeyGrace),
+          either(maxCrashes, all.maxCrashes),
+          either(maxBacklog, all.maxBacklog),
+          either(maxHandlerBacklog, all.maxHandlerBacklog),
+          either(missingId, all.missingId),
+          either(onConflict, all.onConflict),
+          either(unhandled, all.unhandled),
+          retention == null ? all.retention : retention.or(all.retention));
+    }
+
+    Jdbc or(Jdbc all) {
+      return new Jdbc(
+          all.initializeSchema,
+          databaseSchema == null ? all.databaseSchema : databaseSchema,
+          either(tablePrefix, all.tablePrefix));
+    }
+
+    private static <T> T either(@Nullable T own, T all) {
+      return own == null ? all : own;
+    }
+  }
+
+  /**
+   * How often an idle store is looked at, for one inbox.
+   *
+   * @param min Shortest wait between looks.
+   * @param max Longest wait between looks.
+   */
+  public record OwnPolling(@Nullable Duration min, @Nullable Duration max) {
+
+    Polling or(Polling all) {
+      return new Polling(min == null ? all.min : min, max == null ? all.max : max);
+    }
+  }
+
   /** What runs handlers. */
   public enum Threads {
     /** Virtual threads if {@code spring.threads.virtual.enabled} says so. */
@@ -145,7 +251,15 @@ public record PigeonholeProperties(
   public record Retention(
       @Nullable Duration keepReceipts,
       @Nullable Duration keepPayload,
-      @Nullable Duration keepPoisoned) {}
+      @Nullable Duration keepPoisoned) {
+
+    Retention or(Retention all) {
+      return new Retention(
+          keepReceipts == null ? all.keepReceipts : keepReceipts,
+          keepPayload == null ? all.keepPayload : keepPayload,
+          keepPoisoned == null ? all.keepPoisoned : keepPoisoned);
+    }
+  }
 
   /**
    * The tables.
@@ -233,20 +347,21 @@ public record PigeonholeProperties(
    * @param rate Attempts that begin in a second, on all nodes together.
    */
   public record Handler(
-      @Nullable HandlerRetry retry,
+      @Nullable OwnRetry retry,
       @Nullable Duration timeout,
       @Nullable Integer concurrency,
       @Nullable Double rate) {}
 
   /**
-   * When failed attempts of this handler are tried again. What is not given is as for all.
+   * When failed attempts of one handler, or in one inbox, are tried again. What is not given is as
+   * for all.
    *
    * @param maxAttempts Attempts in all, the first included.
    * @param initialDelay Wait after the first failure. It doubles with each further one.
    * @param maxDelay No wait is longer.
    * @param jitter Whether waits are shortened by a random part, up to a half.
    */
-  public record HandlerRetry(
+  public record OwnRetry(
       @Nullable Integer maxAttempts,
       @Nullable Duration initialDelay,
       @Nullable Duration maxDelay,

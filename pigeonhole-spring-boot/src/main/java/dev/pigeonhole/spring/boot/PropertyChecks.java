@@ -10,11 +10,14 @@ import dev.pigeonhole.spring.boot.PigeonholeProperties.Handler;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Inbox;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Jdbc;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.LeaseGuard;
+import dev.pigeonhole.spring.boot.PigeonholeProperties.NamedInbox;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Outbox;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Retry;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Transport;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -33,6 +36,7 @@ final class PropertyChecks {
 
   static void check(
       Inbox inbox,
+      Map<String, NamedInbox> inboxes,
       Jdbc jdbc,
       Guard guard,
       LeaseGuard leaseGuard,
@@ -40,8 +44,11 @@ final class PropertyChecks {
       Map<String, Handler> handlers,
       Map<String, Channel> channels) {
     PropertyChecks checks = new PropertyChecks();
-    checks.inbox(inbox);
-    checks.jdbc(jdbc);
+    checks.inbox("pigeonhole.inbox.", inbox);
+    checks.jdbc("pigeonhole.jdbc.", jdbc);
+    if (checks.problems.isEmpty()) {
+      checks.inboxes(inboxes, inbox, jdbc, outbox);
+    }
     checks.guard(guard);
     checks.leaseGuard(leaseGuard);
     checks.outbox(outbox);
@@ -52,8 +59,68 @@ final class PropertyChecks {
     }
   }
 
-  private void inbox(Inbox inbox) {
-    String at = "pigeonhole.inbox.";
+  /** What is wrong with that of all is not told again for each. */
+  private void inboxes(
+      Map<String, NamedInbox> inboxes, Inbox inbox, Jdbc jdbc, Outbox outbox) {
+    Map<String, String> channels = new HashMap<>();
+    Map<List<Object>, String> tables = new HashMap<>();
+    String rest = null;
+    for (Map.Entry<String, NamedInbox> entry : inboxes.entrySet()) {
+      PlannedInbox each = PlannedInbox.of(entry.getKey(), entry.getValue(), inbox, jdbc);
+      String at = each.property() + ".";
+      inbox(at, each.options());
+      jdbc(at, each.tables());
+      List<String> named = each.channels();
+      if (named == null) {
+        if (rest != null) {
+          twice(rest + "channels", at + "channels", "say nothing, so both would take what is left");
+        }
+        rest = at;
+      } else {
+        for (String channel : named) {
+          String first = channels.putIfAbsent(channel, at);
+          if (first != null) {
+            twice(first + "channels", at + "channels", "both take '%s'".formatted(channel));
+          }
+        }
+      }
+      String first = tables.putIfAbsent(whereTablesAre(each), at);
+      if (first != null) {
+        problems.add(
+            new Problem(
+                ErrorCode.INBOX_TAKEN,
+                ("%s and %s have the same tables. Give one of them another data-source,"
+                        + " database-schema or table-prefix.")
+                    .formatted(withoutDot(first), withoutDot(at))));
+      }
+    }
+    if (outbox.enabled() && !inboxes.isEmpty()) {
+      problems.add(
+          new Problem(
+              ErrorCode.OPTION_NOT_APPLICABLE,
+              "pigeonhole.outbox.enabled: with pigeonhole.inboxes nobody can say on which of their"
+                  + " databases. Declare a bean of Outbox on the store of one, and give it to that"
+                  + " inbox with an InboxCustomizer."));
+    }
+  }
+
+  private static List<Object> whereTablesAre(PlannedInbox inbox) {
+    return Arrays.asList(
+        inbox.dataSource(), inbox.tables().databaseSchema(), inbox.tables().tablePrefix());
+  }
+
+  private static String withoutDot(String at) {
+    return at.substring(0, at.length() - 1);
+  }
+
+  private void twice(String one, String two, String what) {
+    problems.add(
+        new Problem(
+            ErrorCode.CHANNEL_TWICE,
+            "%s and %s %s. Name the channels of each.".formatted(one, two, what)));
+  }
+
+  private void inbox(String at, Inbox inbox) {
     retry(at + "retry.", inbox.retry());
     time(at + "polling.min", inbox.polling().min(), Duration.ofMillis(1), YEAR);
     time(at + "polling.max", inbox.polling().max(), inbox.polling().min(), YEAR);
@@ -91,17 +158,17 @@ final class PropertyChecks {
     }
   }
 
-  private void jdbc(Jdbc jdbc) {
+  private void jdbc(String at, Jdbc jdbc) {
     try {
       Schema.ofDefaults().prefix(jdbc.tablePrefix());
     } catch (ConfigurationException e) {
-      named("pigeonhole.jdbc.table-prefix", e);
+      named(at + "table-prefix", e);
     }
     if (jdbc.databaseSchema() != null) {
       try {
         Schema.ofDefaults().schema(jdbc.databaseSchema());
       } catch (ConfigurationException e) {
-        named("pigeonhole.jdbc.database-schema", e);
+        named(at + "database-schema", e);
       }
     }
   }

@@ -178,6 +178,7 @@ class ActuatorTest {
             List.of(
                 "server.port=0",
                 "spring.flyway.enabled=false",
+                "spring.liquibase.enabled=false",
                 "spring.datasource.url=jdbc:h2:mem:%s;DB_CLOSE_DELAY=-1"
                     .formatted(UUID.randomUUID()),
                 "pigeonhole.inbox.background-processing=false",

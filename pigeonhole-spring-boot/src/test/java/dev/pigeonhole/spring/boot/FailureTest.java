@@ -219,7 +219,8 @@ class FailureTest {
                     .properties(
                         "spring.datasource.url=jdbc:h2:mem:%s;DB_CLOSE_DELAY=-1"
                             .formatted(UUID.randomUUID()),
-                        "spring.flyway.enabled=false")
+                        "spring.flyway.enabled=false",
+                "spring.liquibase.enabled=false")
                     .run(arguments.toArray(String[]::new))
                     .close());
     assertThat(thrown).isNotNull();

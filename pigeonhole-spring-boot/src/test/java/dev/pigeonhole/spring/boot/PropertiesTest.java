@@ -41,7 +41,7 @@ class PropertiesTest {
                 "pigeonhole.handlers.reserve-stock.retry.initial-delay", "3s",
                 "pigeonhole.handlers.[order.placed].rate", "2.5"));
 
-    PigeonholeProperties.HandlerRetry own = properties.handlers().get("reserve-stock").retry();
+    PigeonholeProperties.OwnRetry own = properties.handlers().get("reserve-stock").retry();
     assertThat(own.or(properties.inbox().retry()))
         .isEqualTo(
             new PigeonholeProperties.Retry(9, Duration.ofSeconds(3), Duration.ofMinutes(5), true));
@@ -101,7 +101,7 @@ class PropertiesTest {
     assertThat(KnownProperties.wayOut("pigeonhole.x")).isEqualTo("Remove it.");
   }
 
-  private static PigeonholeProperties bind(Map<String, String> values) {
+  static PigeonholeProperties bind(Map<String, String> values) {
     return new Binder(new MapConfigurationPropertySource(values))
         .bindOrCreate("pigeonhole", Bindable.of(PigeonholeProperties.class));
   }

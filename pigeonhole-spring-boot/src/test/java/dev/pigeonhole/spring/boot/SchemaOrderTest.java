@@ -17,6 +17,7 @@ import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.predicate.RuntimeHintsPredicates;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration;
+import org.springframework.boot.liquibase.autoconfigure.LiquibaseAutoConfiguration;
 import org.springframework.boot.test.util.TestPropertyValues;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.aot.ApplicationContextAotGenerator;
@@ -57,6 +58,38 @@ class SchemaOrderTest {
   }
 
   @Test
+  void tablesThatLiquibaseMakesAreThereBeforeTheInbox(@TempDir Path scripts) throws IOException {
+    Path changes = changes(scripts, Schema.ofDefaults().sql("h2"));
+    AutoConfigurationTest.runner()
+        .withConfiguration(AutoConfigurations.of(LiquibaseAutoConfiguration.class))
+        .withUserConfiguration(AutoConfigurationTest.Handling.class)
+        .withPropertyValues(
+            "pigeonhole.jdbc.initialize-schema=never",
+            "spring.liquibase.change-log=file:" + changes)
+        .run(context -> assertThat(context).hasNotFailed().hasSingleBean(Inbox.class));
+  }
+
+  @Test
+  void ourTablesComeAfterThoseOfLiquibase(@TempDir Path scripts) throws IOException {
+    // It refuses where ours are there already.
+    Path changes =
+        changes(
+            scripts,
+            "CREATE TABLE \"pigeonhole_message\" (id INT);\nDROP TABLE \"pigeonhole_message\";\n");
+    AutoConfigurationTest.runner()
+        .withConfiguration(AutoConfigurations.of(LiquibaseAutoConfiguration.class))
+        .withUserConfiguration(AutoConfigurationTest.Handling.class)
+        .withPropertyValues("spring.liquibase.change-log=file:" + changes)
+        .run(context -> assertThat(context).hasNotFailed().hasSingleBean(Inbox.class));
+  }
+
+  private static Path changes(Path directory, String sql) throws IOException {
+    Path changes = directory.resolve("changes.sql");
+    return Files.writeString(
+        changes, "--liquibase formatted sql\n--changeset shop:1\n" + sql);
+  }
+
+  @Test
   void anImageHoldsTheStatementsThatMakeTables() {
     RuntimeHints hints = new RuntimeHints();
     new PigeonholeRuntimeHints().registerHints(hints, null);
@@ -69,19 +102,7 @@ class SchemaOrderTest {
   @Test
   void anApplicationCanBeProcessedAheadOfTime() {
     InMemoryGeneratedFiles files = new InMemoryGeneratedFiles();
-    DefaultGenerationContext generation =
-        new DefaultGenerationContext(
-            new ClassNameGenerator(ClassName.get("dev.pigeonhole.spring.boot", "Shop")), files);
-    try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
-      TestPropertyValues.of(
-              "spring.datasource.url=jdbc:h2:mem:aot",
-              "spring.flyway.enabled=false",
-              "pigeonhole.outbox.enabled=true")
-          .applyTo(context);
-      context.register(Shop.class);
-      new ApplicationContextAotGenerator().processAheadOfTime(context, generation);
-    }
-    generation.writeGeneratedContent();
+    RuntimeHints hints = processed(files, "pigeonhole.outbox.enabled=true");
 
     assertThat(files.getGeneratedFiles(GeneratedFiles.Kind.SOURCE).keySet())
         .anyMatch(each -> each.endsWith("boot/PigeonholeAutoConfiguration__BeanDefinitions.java"))
@@ -90,6 +111,33 @@ class SchemaOrderTest {
     assertThat(
             RuntimeHintsPredicates.resource()
                 .forResource("pigeonhole/jdbc/schema/h2/V001__tables.sql"))
-        .accepts(generation.getRuntimeHints());
+        .accepts(hints);
+  }
+
+  @Test
+  void anApplicationOfSeveralInboxesCanBeProcessedAheadOfTime() {
+    InMemoryGeneratedFiles files = new InMemoryGeneratedFiles();
+    processed(files, "pigeonhole.inboxes.shop.lanes=8");
+
+    assertThat(files.getGeneratedFiles(GeneratedFiles.Kind.SOURCE).keySet())
+        .anyMatch(each -> each.endsWith("boot/InboxesConfiguration__BeanDefinitions.java"));
+  }
+
+  private static RuntimeHints processed(InMemoryGeneratedFiles files, String property) {
+    DefaultGenerationContext generation =
+        new DefaultGenerationContext(
+            new ClassNameGenerator(ClassName.get("dev.pigeonhole.spring.boot", "Shop")), files);
+    try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
+      TestPropertyValues.of(
+              "spring.datasource.url=jdbc:h2:mem:aot",
+              "spring.flyway.enabled=false",
+              "spring.liquibase.enabled=false",
+              property)
+          .applyTo(context);
+      context.register(Shop.class);
+      new ApplicationContextAotGenerator().processAheadOfTime(context, generation);
+    }
+    generation.writeGeneratedContent();
+    return generation.getRuntimeHints();
   }
 }
