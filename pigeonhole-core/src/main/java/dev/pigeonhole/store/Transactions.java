@@ -55,7 +55,7 @@ public interface Transactions {
      * Whether all its statements are the library's own, which wait no longer for the network than
      * the others of a store. A handler may take its time.
      */
-    default boolean ours() {
+    default boolean callsNoHandler() {
       return false;
     }
   }

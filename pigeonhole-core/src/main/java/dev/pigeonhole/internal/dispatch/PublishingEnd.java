@@ -30,7 +30,7 @@ final class PublishingEnd {
     }
 
     @Override
-    public boolean ours() {
+    public boolean callsNoHandler() {
       return true;
     }
   }

@@ -88,7 +88,7 @@ final class JdbcTransactions implements Transactions {
       throws SQLException, WorkFailedException {
     List<Delivery> run = new ArrayList<>();
     UnitConnection unit = new UnitConnection(borrowed.connection, jdbc.dialect);
-    if (!work.ours()) {
+    if (!work.callsNoHandler()) {
       borrowed.liftNetworkLimit();
     }
     try {
@@ -110,7 +110,7 @@ final class JdbcTransactions implements Transactions {
       }
     } finally {
       unit.end();
-      if (!work.ours()) {
+      if (!work.callsNoHandler()) {
         borrowed.limitNetwork(); // the rollback of a unit that failed is ours to wait for
       }
     }
