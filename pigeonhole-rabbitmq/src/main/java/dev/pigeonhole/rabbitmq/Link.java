@@ -1,7 +1,6 @@
 package dev.pigeonhole.rabbitmq;
 
 import com.rabbitmq.client.Connection;
-import com.rabbitmq.client.ConnectionFactory;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
 import java.io.IOException;
@@ -18,12 +17,12 @@ import org.jspecify.annotations.Nullable;
  * it may take. Safe for many threads.
  */
 final class Link {
-  private final ConnectionFactory factory;
+  private final Connector connector;
   private final String name;
   private @Nullable CompletableFuture<Open> current; // guarded by this
 
-  Link(ConnectionFactory factory, String name) {
-    this.factory = factory;
+  Link(Connector connector, String name) {
+    this.connector = connector;
     this.name = name;
   }
 
@@ -108,7 +107,7 @@ final class Link {
         new Thread(
             () -> {
               try {
-                Open open = new Open(factory.newConnection(name));
+                Open open = new Open(connector.open(name));
                 if (!opening.complete(open)) {
                   Connections.abort(open.connection); // closed meanwhile
                 }

@@ -31,8 +31,8 @@ final class Parking {
 
   Parking(Settings settings) {
     this.settings = settings;
-    this.retries = new Link(settings.factory(), "pigeonhole-retries");
-    this.refusals = new Link(settings.factory(), "pigeonhole-dead-letters");
+    this.retries = new Link(settings.connector(), "pigeonhole-retries");
+    this.refusals = new Link(settings.connector(), "pigeonhole-dead-letters");
   }
 
   /** Whether something that is for later has a place to wait at. */

@@ -68,7 +68,7 @@ final class RabbitConsumer extends Thread {
 
   private void consume() throws Exception {
     boolean unused = Thread.interrupted();
-    Connection fresh = settings.factory().newConnection(getName());
+    Connection fresh = settings.connector().open(getName());
     connection = fresh;
     try {
       Consumption own = new Consumption(settings, acceptor, control, this::trouble, fresh);

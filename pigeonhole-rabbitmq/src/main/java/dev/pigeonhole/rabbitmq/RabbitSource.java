@@ -1,5 +1,6 @@
 package dev.pigeonhole.rabbitmq;
 
+import com.rabbitmq.client.Address;
 import com.rabbitmq.client.ConnectionFactory;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
@@ -46,6 +47,15 @@ public final class RabbitSource implements MessageSource {
    */
   public static RabbitSource queue(ConnectionFactory factory, String queue) {
     return new RabbitSource(new Choices(factory, queue));
+  }
+
+  /**
+   * The nodes of a cluster, tried one after the other whenever it connects. Default: the one that
+   * the factory names.
+   */
+  public RabbitSource nodes(Address... addresses) {
+    List<Address> nodes = List.of(addresses);
+    return with(next -> next.nodes = nodes);
   }
 
   /**
@@ -232,6 +242,7 @@ public final class RabbitSource implements MessageSource {
   private static final class Choices {
     final ConnectionFactory factory;
     final String queue;
+    List<Address> nodes = List.of();
     int prefetch = 250;
     int consumers = 1;
     int maxBody = 1_000_000;
@@ -255,6 +266,7 @@ public final class RabbitSource implements MessageSource {
     Choices(Choices from) {
       factory = from.factory;
       queue = from.queue;
+      nodes = from.nodes;
       prefetch = from.prefetch;
       consumers = from.consumers;
       maxBody = from.maxBody;
@@ -270,7 +282,7 @@ public final class RabbitSource implements MessageSource {
 
     Settings settings() {
       return new Settings(
-          factory,
+          new Connector(factory, nodes),
           queue,
           prefetch,
           Math.min(BATCH, prefetch),

@@ -27,7 +27,7 @@ public final class RabbitTransport implements Transport {
     this.factory = factory;
     this.exchange = Objects.requireNonNull(exchange, "exchange");
     this.routingKey = routingKey;
-    this.link = new Link(factory, "pigeonhole-publisher");
+    this.link = new Link(new Connector(factory, List.of()), "pigeonhole-publisher");
   }
 
   /**

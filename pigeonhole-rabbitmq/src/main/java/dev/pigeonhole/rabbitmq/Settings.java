@@ -1,6 +1,5 @@
 package dev.pigeonhole.rabbitmq;
 
-import com.rabbitmq.client.ConnectionFactory;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -13,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param retryDelay for how long it stays there
  */
 record Settings(
-    ConnectionFactory factory,
+    Connector connector,
     String queue,
     int prefetch,
     int batch,

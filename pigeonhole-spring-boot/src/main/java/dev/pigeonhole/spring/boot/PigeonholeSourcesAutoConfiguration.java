@@ -1,5 +1,6 @@
 package dev.pigeonhole.spring.boot;
 
+import com.rabbitmq.client.Address;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.kafka.KafkaSource;
@@ -8,6 +9,7 @@ import dev.pigeonhole.spring.boot.PigeonholeProperties.Channel;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Transport;
 import dev.pigeonhole.transport.MessageSource;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.springframework.amqp.rabbit.connection.AbstractConnectionFactory;
@@ -41,9 +43,37 @@ public final class PigeonholeSourcesAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean(name = "pigeonholeRabbitSources")
-    ChannelSource pigeonholeRabbitSources(ObjectProvider<ConnectionFactory> connections) {
-      return new RabbitSources(connections);
+    ChannelSource pigeonholeRabbitSources(
+        ObjectProvider<ConnectionFactory> connections, ObjectProvider<RabbitNodes> nodes) {
+      return new RabbitSources(connections, nodes);
     }
+  }
+
+  /** Spring AMQP does not tell which addresses it was given; Spring Boot before 4.2 does. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnClass({
+    RabbitSource.class,
+    ConnectionFactory.class,
+    org.springframework.boot.amqp.autoconfigure.RabbitConnectionDetails.class
+  })
+  static class RabbitNodesConfiguration {
+
+    @Bean
+    @ConditionalOnMissingBean
+    RabbitNodes pigeonholeRabbitNodes(
+        ObjectProvider<org.springframework.boot.amqp.autoconfigure.RabbitConnectionDetails>
+            details) {
+      return () ->
+          details.stream()
+              .flatMap(each -> each.getAddresses().stream())
+              .map(each -> new Address(each.host(), each.port()))
+              .toList();
+    }
+  }
+
+  /** All nodes of the broker that Spring Boot knows. */
+  interface RabbitNodes {
+    List<Address> get();
   }
 
   @Configuration(proxyBeanMethods = false)
@@ -58,7 +88,8 @@ public final class PigeonholeSourcesAutoConfiguration {
   }
 
   /** Each source has a connection of its own, made as Spring would make one. */
-  private record RabbitSources(ObjectProvider<ConnectionFactory> connections)
+  private record RabbitSources(
+      ObjectProvider<ConnectionFactory> connections, ObjectProvider<RabbitNodes> nodes)
       implements ChannelSource {
 
     @Override
@@ -76,12 +107,22 @@ public final class PigeonholeSourcesAutoConfiguration {
                 + " 4.2 on: spring-boot-starter-rabbitmq), or make one @Primary.");
       }
       RabbitSource source =
-          RabbitSource.queue(
-              factory.getRabbitConnectionFactory(), destination(channel, properties));
+          RabbitSource.queue(factory.getRabbitConnectionFactory(), destination(channel, properties))
+              .nodes(nodesOf(factory));
       if (properties.refused() != null) {
         source = source.deadLetters(properties.refused());
       }
       return properties.concurrency() == null ? source : source.consumers(properties.concurrency());
+    }
+
+    /** None if somebody else has said where to connect to. */
+    private Address[] nodesOf(AbstractConnectionFactory factory) {
+      RabbitNodes known = nodes.getIfAvailable();
+      List<Address> all = known == null ? List.of() : known.get();
+      boolean theirs =
+          !all.isEmpty()
+              && all.get(0).equals(new Address(factory.getHost(), factory.getPort()));
+      return theirs ? all.toArray(Address[]::new) : new Address[0];
     }
   }
 

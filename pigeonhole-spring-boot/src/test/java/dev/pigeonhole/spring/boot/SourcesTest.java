@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
+import org.springframework.amqp.rabbit.connection.CachingConnectionFactory;
 import org.springframework.boot.amqp.autoconfigure.RabbitAutoConfiguration;
 import org.springframework.boot.amqp.autoconfigure.RabbitConnectionDetails;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -35,8 +36,7 @@ class SourcesTest {
   @Test
   void aQueueFeedsAChannelByTheConnectionOfSpring() throws Exception {
     RabbitServer server = RabbitServer.shared();
-    String host = server.newVirtualHost();
-    publish(server, host);
+    String host = publish(server);
     runner()
         .withConfiguration(AutoConfigurations.of(RabbitAutoConfiguration.class))
         .withPropertyValues(
@@ -53,8 +53,7 @@ class SourcesTest {
   @Test
   void aQueueIsLookedForWhereConnectionDetailsSay() throws Exception {
     RabbitServer server = RabbitServer.shared();
-    String host = server.newVirtualHost();
-    publish(server, host);
+    String host = publish(server);
     RabbitConnectionDetails details =
         new RabbitConnectionDetails() {
           @Override
@@ -74,7 +73,8 @@ class SourcesTest {
 
           @Override
           public List<Address> getAddresses() {
-            return List.of(new Address("localhost", server.amqpPort()));
+            return List.of(
+                new Address("127.0.0.1", 1), new Address("127.0.0.1", server.amqpPort()));
           }
         };
     runner()
@@ -90,6 +90,41 @@ class SourcesTest {
   }
 
   @Test
+  void ofSeveralAddressesTheOneThatAnswersIsTaken() throws Exception {
+    RabbitServer server = RabbitServer.shared();
+    String host = publish(server);
+    runner()
+        .withConfiguration(AutoConfigurations.of(RabbitAutoConfiguration.class))
+        .withPropertyValues(
+            "spring.rabbitmq.addresses=127.0.0.1:1,127.0.0.1:" + server.amqpPort(),
+            "spring.rabbitmq.virtual-host=" + host,
+            "pigeonhole.channels.orders.transport=rabbitmq",
+            "pigeonhole.channels.orders.destination=placed")
+        .run(SourcesTest::isFed);
+  }
+
+  @Test
+  void aConnectionFactoryOfOnesOwnSaysItself() throws Exception {
+    RabbitServer server = RabbitServer.shared();
+    String host = publish(server);
+    runner()
+        .withConfiguration(AutoConfigurations.of(RabbitAutoConfiguration.class))
+        .withBean(
+            CachingConnectionFactory.class,
+            () -> {
+              CachingConnectionFactory own =
+                  new CachingConnectionFactory("127.0.0.1", server.amqpPort());
+              own.setVirtualHost(host);
+              return own;
+            })
+        .withPropertyValues(
+            "spring.rabbitmq.addresses=127.0.0.1:1",
+            "pigeonhole.channels.orders.transport=rabbitmq",
+            "pigeonhole.channels.orders.destination=placed")
+        .run(SourcesTest::isFed);
+  }
+
+  @Test
   void aTopicFeedsAChannelByTheSettingsOfSpring() throws Exception {
     KafkaServer server = KafkaServer.shared();
     String topic = publish(server);
@@ -99,6 +134,10 @@ class SourcesTest {
             "spring.kafka.bootstrap-servers=" + server.bootstrap(),
             "pigeonhole.channels.orders.transport=kafka",
             "pigeonhole.channels.orders.destination=" + topic,
+            // Those are for listeners of Spring, and would be refused here.
+            "spring.kafka.consumer.max-poll-records=7",
+            "spring.kafka.consumer.value-deserializer="
+                + "org.apache.kafka.common.serialization.StringDeserializer",
             "pigeonhole.channels.orders.group=shop")
         .run(SourcesTest::isFed);
   }
@@ -163,7 +202,9 @@ class SourcesTest {
                             + " not there. Add pigeonhole-kafka and spring-boot-starter-kafka."));
   }
 
-  private static void publish(RabbitServer server, String host) throws Exception {
+  /** The virtual host that it is in. */
+  private static String publish(RabbitServer server) throws Exception {
+    String host = server.newVirtualHost();
     ConnectionFactory factory = new ConnectionFactory();
     factory.setPort(server.amqpPort());
     factory.setVirtualHost(host);
@@ -179,6 +220,7 @@ class SourcesTest {
               .build();
       channel.basicPublish("", "placed", properties, ORDER);
     }
+    return host;
   }
 
   /** The topic that it is in. */
