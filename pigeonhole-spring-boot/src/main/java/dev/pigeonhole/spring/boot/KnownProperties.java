@@ -35,6 +35,10 @@ final class KnownProperties {
           Map.entry("missing-key", "It is pigeonhole.inbox.missing-id now."),
           Map.entry("retry.multiplier", "It is gone: waits double with each failure."));
 
+  private static final String NO_DIRECT_CHANNELS =
+      "It does not exist: with Spring Boot every channel has an inbox, or the application does not"
+          + " start. Direct channels are beans of Pigeonhole.";
+
   private KnownProperties() {}
 
   /** Every name; a star stands for any name of an inbox, a handler or a channel. */
@@ -70,6 +74,10 @@ final class KnownProperties {
 
   /** What to do about a name that does not exist. */
   static String wayOut(String unknown) {
+    if (unknown.equals("pigeonhole.inbox.channel-requirement")
+        || unknown.endsWith(".allow-without-inbox")) {
+      return NO_DIRECT_CHANNELS;
+    }
     for (String prefix : List.of("pigeonhole.inbox.", "pigeonhole.")) {
       if (unknown.startsWith(prefix)) {
         String rest = unknown.substring(prefix.length());

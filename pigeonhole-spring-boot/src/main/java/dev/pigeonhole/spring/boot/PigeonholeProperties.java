@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.ConfigurationPropertiesSource;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.context.properties.bind.Name;
 import org.springframework.boot.sql.init.DatabaseInitializationMode;
@@ -118,7 +119,28 @@ public record PigeonholeProperties(
    * @param databaseSchema Schema of its tables; on MariaDB a database.
    * @param tablePrefix Begin of the names of its tables.
    * @param channels Channels that it takes. Default all that no other takes.
+   * @param backgroundProcessing Whether the inbox starts with the application.
+   * @param batchSize Rows that are read or settled in one go at most.
+   * @param notifying Whether nodes wake each other through the database. PostgreSQL only.
+   * @param lanes Slices of the inbox. Fixed at the first start.
+   * @param beat How often a node gives a sign of life.
+   * @param deadAfter Silence after which other nodes take over. At least three beats.
+   * @param restartDelay Pause before a loop of the engine that failed starts again.
+   * @param stopGrace How long running attempts may go on after a stop.
+   * @param concurrency Attempts of one handler at once on one node. Default 8, or as many as the
+   *     connection pool can bear.
+   * @param handlerTimeout Time limit of attempts of handlers that name none.
+   * @param maxPayloadSize Larger payloads are rejected.
+   * @param unknownKeyGrace How long deliveries wait for a node that knows their key.
+   * @param maxCrashes Lone runs that may end their process before a delivery is poisoned.
+   * @param maxBacklog Fresh deliveries that may wait before sources are paused.
+   * @param maxHandlerBacklog Fresh deliveries that may wait for one handler before it is called
+   *     behind.
+   * @param missingId What happens to messages without an id, in channels that are no beans.
+   * @param onConflict What happens to a known id with other content, in channels that are no beans.
+   * @param unhandled What happens to messages that no handler takes, in channels that are no beans.
    */
+  @ConfigurationPropertiesSource
   public record NamedInbox(
       @Nullable String dataSource,
       @Nullable String transactionManager,
@@ -346,6 +368,7 @@ public record PigeonholeProperties(
    * @param concurrency Attempts at once on one node.
    * @param rate Attempts that begin in a second, on all nodes together.
    */
+  @ConfigurationPropertiesSource
   public record Handler(
       @Nullable OwnRetry retry,
       @Nullable Duration timeout,
@@ -390,6 +413,7 @@ public record PigeonholeProperties(
    * @param onConflict What happens to a known id with other content.
    * @param unhandled What happens to messages that no handler takes.
    */
+  @ConfigurationPropertiesSource
   public record Channel(
       @Nullable Mode mode,
       @Nullable Transport transport,

