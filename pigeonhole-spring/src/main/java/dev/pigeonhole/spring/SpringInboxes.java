@@ -305,6 +305,7 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
                     .formatted(each.declared.key(), first.place, each.place)));
       }
     }
+    problems.addAll(formerKeysTakenTwice(keys));
     options.keySet().stream()
         .filter(key -> !keys.containsKey(key))
         .forEach(
@@ -319,6 +320,27 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
     sources.keySet().stream()
         .filter(channel -> !channels.contains(channel))
         .forEach(channel -> problems.add(unknownChannel("A source", channel)));
+    return problems;
+  }
+
+  /** A delivery that is stored under such a name would be anybody's. */
+  private List<Problem> formerKeysTakenTwice(Map<String, HandlerMethod> keys) {
+    List<Problem> problems = new ArrayList<>();
+    Map<String, HandlerMethod> taken = new TreeMap<>(keys);
+    for (HandlerMethod each : methods()) {
+      for (String former : each.declared.formerly()) {
+        HandlerMethod first = taken.putIfAbsent(former, each);
+        if (first != null && first != each) {
+          problems.add(
+              new Problem(
+                  ErrorCode.FORMER_KEY_TAKEN,
+                  ("The former key '%s' of %s is also a key of %s. Keys are stored with every"
+                          + " delivery, so each must be unique, former keys included. Remove one"
+                          + " of the two.")
+                      .formatted(former, each.place, first.place)));
+        }
+      }
+    }
     return problems;
   }
 

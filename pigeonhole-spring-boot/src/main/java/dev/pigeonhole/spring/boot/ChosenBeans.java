@@ -43,8 +43,7 @@ final class ChosenBeans {
     String name = inbox.transactionManager();
     return name == null
         ? transactionManager()
-        : named(
-            name, PlatformTransactionManager.class, inbox.property() + ".transaction-manager");
+        : named(name, PlatformTransactionManager.class, inbox.property() + ".transaction-manager");
   }
 
   private <T> T named(String name, Class<T> type, String property) {

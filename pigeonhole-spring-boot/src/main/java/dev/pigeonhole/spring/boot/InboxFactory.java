@@ -314,8 +314,7 @@ final class InboxFactory {
     // To accept, read, settle and beat, and to listen.
     int engine = inbox.options().notifying() ? 5 : 4;
     int slots = connections(store) - engine;
-    int fit =
-        (int) Math.max(1, Math.min(DEFAULT_CONCURRENCY, slots / Math.max(1, handlers)));
+    int fit = (int) Math.max(1, Math.min(DEFAULT_CONCURRENCY, slots / Math.max(1, handlers)));
     if (handlers > 0 && fit < DEFAULT_CONCURRENCY) {
       LOG.info(
           "Handlers run {} at once, because the connection pool has no room for {} of each."

@@ -56,8 +56,7 @@ public final class PigeonholeLeaseGuardAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean(GuardStore.class)
-    RedisGuardStore pigeonholeRedisGuardStore(
-        UnifiedJedis redis, PigeonholeProperties properties) {
+    RedisGuardStore pigeonholeRedisGuardStore(UnifiedJedis redis, PigeonholeProperties properties) {
       return RedisGuardStore.of(redis).prefix(properties.leaseGuard().keyPrefix());
     }
   }

@@ -120,8 +120,7 @@ public final class PigeonholeSourcesAutoConfiguration {
       RabbitNodes known = nodes.getIfAvailable();
       List<Address> all = known == null ? List.of() : known.get();
       boolean theirs =
-          !all.isEmpty()
-              && all.get(0).equals(new Address(factory.getHost(), factory.getPort()));
+          !all.isEmpty() && all.get(0).equals(new Address(factory.getHost(), factory.getPort()));
       return theirs ? all.toArray(Address[]::new) : new Address[0];
     }
   }

@@ -60,8 +60,7 @@ final class PropertyChecks {
   }
 
   /** What is wrong with that of all is not told again for each. */
-  private void inboxes(
-      Map<String, NamedInbox> inboxes, Inbox inbox, Jdbc jdbc, Outbox outbox) {
+  private void inboxes(Map<String, NamedInbox> inboxes, Inbox inbox, Jdbc jdbc, Outbox outbox) {
     Map<String, String> channels = new HashMap<>();
     Map<List<Object>, String> tables = new HashMap<>();
     String rest = null;

@@ -1,12 +1,17 @@
 package dev.pigeonhole.spring.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.admin.AuditEntry;
 import dev.pigeonhole.spring.InboxHandler;
+import dev.pigeonhole.spring.PigeonholeLifecycle;
+import jakarta.servlet.Filter;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletRequestWrapper;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -14,9 +19,11 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.security.Principal;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -24,6 +31,8 @@ import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.Status;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 /** What operators see and do over HTTP. */
@@ -69,6 +78,42 @@ class ActuatorTest {
           .isEqualTo(200);
       assertThat(get(context, "/inbox").body()).contains("slow");
     }
+  }
+
+  @Test
+  void theAuditHasWhoeverIsLoggedInAndNotWhomHeNames() throws Exception {
+    try (ConfigurableApplicationContext context = run(LoggedIn.class)) {
+      Inbox inbox = context.getBean(Inbox.class);
+      assertThat(
+              post(
+                      context,
+                      "{\"action\":\"pause\",\"handler\":\"see\",\"reason\":\"slow\","
+                          + "\"actor\":\"somebody else\"}")
+                  .statusCode())
+          .isEqualTo(200);
+      assertThat(inbox.admin().audit(10))
+          .extracting(AuditEntry::toString)
+          .anySatisfy(each -> assertThat(each).contains("olga").doesNotContain("somebody else"));
+    }
+  }
+
+  @Test
+  void attemptsEndBeforeTheWebServer() throws Exception {
+    ConfigurableApplicationContext context =
+        run(Slow.class, "pigeonhole.inbox.background-processing=true");
+    Slow slow = context.getBean(Slow.class);
+    context.getBean(Inbox.class).accept("orders", Message.of("m-1", new Order("o-1")));
+    slow.running.await();
+    Thread closing = new Thread(context::close);
+    closing.start();
+    slow.stopping.await();
+
+    assertThat(get(context, "").statusCode()).as("while an attempt runs").isEqualTo(200);
+    assertThat(closing.isAlive()).isTrue();
+
+    slow.done.countDown();
+    closing.join();
+    assertThatThrownBy(() -> get(context, "")).isInstanceOf(IOException.class);
   }
 
   @Test
@@ -140,10 +185,10 @@ class ActuatorTest {
               PigeonholeHealthIndicator indicator =
                   context.getBean(PigeonholeHealthIndicator.class);
               assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
-              context.getBean(dev.pigeonhole.spring.PigeonholeLifecycle.class).stop();
+              context.getBean(PigeonholeLifecycle.class).stop();
               indicator.health();
               assertThat(indicator.health().getStatus()).isEqualTo(Status.DOWN);
-              context.getBean(dev.pigeonhole.spring.PigeonholeLifecycle.class).start();
+              context.getBean(PigeonholeLifecycle.class).start();
               assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
             });
   }
@@ -173,6 +218,10 @@ class ActuatorTest {
   }
 
   private static ConfigurableApplicationContext run(String... more) {
+    return run(Handling.class, more);
+  }
+
+  private static ConfigurableApplicationContext run(Class<?> application, String... more) {
     List<String> properties =
         new ArrayList<>(
             List.of(
@@ -184,7 +233,7 @@ class ActuatorTest {
                 "pigeonhole.inbox.background-processing=false",
                 "management.endpoints.web.exposure.include=pigeonhole"));
     properties.addAll(List.of(more));
-    return new SpringApplicationBuilder(Handling.class)
+    return new SpringApplicationBuilder(application)
         .properties(properties.toArray(String[]::new))
         .run();
   }
@@ -216,6 +265,66 @@ class ActuatorTest {
     @InboxHandler(channel = "orders", key = "see")
     void see(Order order) {
       throw new PoisonException("no use: " + order.id());
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class LoggedIn extends Handling {
+    /** As whatever knows users hands them on. */
+    @Bean
+    Filter login() {
+      return (request, response, chain) ->
+          chain.doFilter(
+              new HttpServletRequestWrapper((HttpServletRequest) request) {
+                @Override
+                public Principal getUserPrincipal() {
+                  return () -> "olga";
+                }
+              },
+              response);
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class Slow {
+    final CountDownLatch running = new CountDownLatch(1);
+    final CountDownLatch stopping = new CountDownLatch(1);
+    final CountDownLatch done = new CountDownLatch(1);
+
+    @InboxHandler(channel = "orders", key = "see")
+    void see(Order order) throws InterruptedException {
+      running.countDown();
+      done.await();
+    }
+
+    /** Stops right before inboxes do. */
+    @Bean
+    SmartLifecycle before() {
+      return new SmartLifecycle() {
+        private volatile boolean running;
+
+        @Override
+        public void start() {
+          running = true;
+        }
+
+        @Override
+        public void stop() {
+          running = false;
+          stopping.countDown();
+        }
+
+        @Override
+        public boolean isRunning() {
+          return running;
+        }
+
+        @Override
+        public int getPhase() {
+          return PigeonholeLifecycle.PHASE + 1;
+        }
+      };
     }
   }
 }

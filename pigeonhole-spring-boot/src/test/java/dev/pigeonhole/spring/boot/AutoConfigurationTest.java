@@ -20,6 +20,8 @@ import dev.pigeonhole.spring.InboxHandler;
 import dev.pigeonhole.spring.InboxTemplate;
 import dev.pigeonhole.spring.OutboxTemplate;
 import dev.pigeonhole.spring.PigeonholeLifecycle;
+import dev.pigeonhole.support.Eventually;
+import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -30,6 +32,7 @@ import org.springframework.boot.jackson.autoconfigure.JacksonAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceTransactionManagerAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration;
 import org.springframework.context.annotation.Bean;
@@ -60,6 +63,7 @@ class AutoConfigurationTest {
                 PigeonholeMetricsAutoConfiguration.class))
         .withPropertyValues(
             "spring.datasource.url=jdbc:h2:mem:%s;DB_CLOSE_DELAY=-1".formatted(UUID.randomUUID()),
+            "spring.liquibase.enabled=false",
             "pigeonhole.inbox.background-processing=false");
   }
 
@@ -278,7 +282,49 @@ class AutoConfigurationTest {
             });
   }
 
+  @Test
+  void virtualThreadsRunHandlersWhereJavaHasThem() {
+    ApplicationContextRunner background =
+        runner()
+            .withUserConfiguration(OnThread.class)
+            .withPropertyValues("pigeonhole.inbox.background-processing=true");
+    background
+        .withPropertyValues("pigeonhole.inbox.threads=virtual")
+        .run(
+            context -> {
+              if (Runtime.version().feature() < 21) {
+                assertThat(context)
+                    .getFailure()
+                    .rootCause()
+                    .hasMessageStartingWith("PH-CFG-16: pigeonhole.inbox.threads is virtual, and")
+                    .hasMessageContaining("Use Java 21 or later, or auto.");
+              } else {
+                assertThat(threadOf(context).toString()).startsWith("VirtualThread");
+              }
+            });
+    background
+        .withPropertyValues("pigeonhole.inbox.threads=platform")
+        .run(context -> assertThat(threadOf(context).toString()).startsWith("Thread["));
+  }
+
+  private static Thread threadOf(AssertableApplicationContext context) {
+    context.getBean(Inbox.class).accept("orders", Message.of("m-1", new Order("o-1")));
+    OnThread handling = context.getBean(OnThread.class);
+    Eventually.until(Duration.ofSeconds(60), () -> !handling.threads.isEmpty());
+    return handling.threads.get(0);
+  }
+
   record Order(String id) {}
+
+  @Configuration(proxyBeanMethods = false)
+  static class OnThread {
+    final List<Thread> threads = new CopyOnWriteArrayList<>();
+
+    @InboxHandler(channel = "orders", key = "see")
+    void see(Order order) {
+      threads.add(Thread.currentThread());
+    }
+  }
 
   @Configuration(proxyBeanMethods = false)
   static class Handling {

@@ -7,8 +7,12 @@ import dev.pigeonhole.Channel;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.spring.InboxHandler;
 import dev.pigeonhole.store.StoreException;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -61,7 +65,11 @@ class FailureTest {
                 java.util.Map.of("PIGEONHOLE_URL", "http://elsewhere", "PIGEONHOLE_INBOX_X", "1")));
     environment
         .getPropertySources()
-        .addFirst(new MapPropertySource("test", java.util.Map.of("pigeonhole.inbox.name", "shop")));
+        .addFirst(
+            new MapPropertySource(
+                "test",
+                java.util.Map.of(
+                    "pigeonhole.inbox.name", "shop", "spring.liquibase.enabled", "false")));
     AutoConfigurationTest.runner()
         .withUserConfiguration(Handling.class)
         .withInitializer(context -> context.setEnvironment(environment))
@@ -117,6 +125,58 @@ class FailureTest {
         .contains("PH-KEY-02: The handler key 'same' is used by")
         .contains("one(Order)")
         .contains("two(Order)");
+  }
+
+  @Test
+  void aFormerKeyThatIsTakenIsNamed(CapturedOutput output) {
+    assertThat(report(output, FormerKeys.class))
+        .contains("PH-KEY-03: The former key 'old' of ")
+        .contains("one(Order)")
+        .contains("two(Order)");
+  }
+
+  @Test
+  void aHandlerWithoutInboxNamesThePropertyThatGivesItOne(CapturedOutput output) {
+    assertThat(
+            report(
+                output,
+                Keyed.class,
+                "pigeonhole.inboxes.shop.channels=orders",
+                "pigeonhole.inboxes.parcels.channels=parcels",
+                "pigeonhole.inboxes.parcels.table-prefix=second_"))
+        .contains("PH-CFG-08: Handler method third(Order)")
+        .contains("no inbox has taken its channel 'elsewhere'")
+        .contains("Name the channel in pigeonhole.inboxes.<name>.channels");
+  }
+
+  @Test
+  void tablesOfANewerLibraryAreNotMigrated(CapturedOutput output) throws Exception {
+    String url = "jdbc:h2:mem:%s;DB_CLOSE_DELAY=-1".formatted(UUID.randomUUID());
+    Schema.ofDefaults().applyTo(new DriverManagerDataSource(url, "sa", ""));
+    try (Connection connection = DriverManager.getConnection(url, "sa", "");
+        Statement statement = connection.createStatement()) {
+      statement.execute(
+          "UPDATE \"pigeonhole_schema_history\" SET version = 999 WHERE version ="
+              + " (SELECT max(version) FROM \"pigeonhole_schema_history\")");
+    }
+    String printed =
+        report(
+            output,
+            Handling.class,
+            "spring.datasource.url=" + url,
+            "pigeonhole.jdbc.initialize-schema=never");
+    assertThat(printed)
+        .contains("PH-DB-02: The tables have version 999, and this library only knows")
+        .contains("Use the newer library")
+        .doesNotContain("initialize-schema=always");
+  }
+
+  @Test
+  void aModeThatDoesNotExistNamesThoseThatDo(CapturedOutput output) {
+    assertThat(report(output, Handling.class, "pigeonhole.channels.orders.mode=direct"))
+        .contains("pigeonhole.channels.orders.mode")
+        .contains("INLINE")
+        .contains("STORED");
   }
 
   @Test
@@ -220,7 +280,7 @@ class FailureTest {
                         "spring.datasource.url=jdbc:h2:mem:%s;DB_CLOSE_DELAY=-1"
                             .formatted(UUID.randomUUID()),
                         "spring.flyway.enabled=false",
-                "spring.liquibase.enabled=false")
+                        "spring.liquibase.enabled=false")
                     .run(arguments.toArray(String[]::new))
                     .close());
     assertThat(thrown).isNotNull();
@@ -255,6 +315,29 @@ class FailureTest {
 
     @InboxHandler(channel = "orders", key = "same")
     void two(Order order) {}
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class FormerKeys {
+    @InboxHandler(channel = "orders", key = "one", formerly = "old")
+    void one(Order order) {}
+
+    @InboxHandler(channel = "orders", key = "two", formerly = "old")
+    void two(Order order) {}
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class Keyed {
+    @InboxHandler(channel = "orders", key = "first")
+    void first(Order order) {}
+
+    @InboxHandler(channel = "parcels", key = "second")
+    void second(Order order) {}
+
+    @InboxHandler(channel = "elsewhere", key = "third")
+    void third(Order order) {}
   }
 
   @Configuration(proxyBeanMethods = false)

@@ -16,11 +16,11 @@ import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.ssl.SslAutoConfiguration;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails;
-import org.springframework.boot.ssl.SslBundles;
-import org.springframework.boot.autoconfigure.ssl.SslAutoConfiguration;
 import org.springframework.boot.jackson.autoconfigure.JacksonAutoConfiguration;
+import org.springframework.boot.ssl.SslBundles;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import redis.clients.jedis.CommandArguments;
@@ -164,9 +164,7 @@ class LeaseGuardTest {
     asked()
         .withConfiguration(AutoConfigurations.of(PigeonholeMetricsAutoConfiguration.class))
         .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
-        .withBean(
-            LeaseGuardCustomizer.class,
-            () -> guard -> guard.keepReceiptsForEver())
+        .withBean(LeaseGuardCustomizer.class, () -> guard -> guard.keepReceiptsForEver())
         .withPropertyValues("spring.data.redis.port=" + REDIS.port())
         .run(
             context -> {

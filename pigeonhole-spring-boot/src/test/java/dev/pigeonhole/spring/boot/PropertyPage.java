@@ -88,7 +88,9 @@ final class PropertyPage {
         ClassUtils.isPresent(type, null) ? ClassUtils.resolveClassName(type, null) : Object.class;
     return known.isEnum()
         ? Arrays.stream(known.getEnumConstants())
-            .map(each -> "`%s`".formatted(each.toString().toLowerCase(Locale.ROOT).replace('_', '-')))
+            .map(
+                each ->
+                    "`%s`".formatted(each.toString().toLowerCase(Locale.ROOT).replace('_', '-')))
             .collect(Collectors.joining(", "))
         : "";
   }

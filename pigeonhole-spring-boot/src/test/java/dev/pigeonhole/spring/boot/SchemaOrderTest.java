@@ -65,6 +65,7 @@ class SchemaOrderTest {
         .withUserConfiguration(AutoConfigurationTest.Handling.class)
         .withPropertyValues(
             "pigeonhole.jdbc.initialize-schema=never",
+            "spring.liquibase.enabled=true",
             "spring.liquibase.change-log=file:" + changes)
         .run(context -> assertThat(context).hasNotFailed().hasSingleBean(Inbox.class));
   }
@@ -79,14 +80,14 @@ class SchemaOrderTest {
     AutoConfigurationTest.runner()
         .withConfiguration(AutoConfigurations.of(LiquibaseAutoConfiguration.class))
         .withUserConfiguration(AutoConfigurationTest.Handling.class)
-        .withPropertyValues("spring.liquibase.change-log=file:" + changes)
+        .withPropertyValues(
+            "spring.liquibase.enabled=true", "spring.liquibase.change-log=file:" + changes)
         .run(context -> assertThat(context).hasNotFailed().hasSingleBean(Inbox.class));
   }
 
   private static Path changes(Path directory, String sql) throws IOException {
     Path changes = directory.resolve("changes.sql");
-    return Files.writeString(
-        changes, "--liquibase formatted sql\n--changeset shop:1\n" + sql);
+    return Files.writeString(changes, "--liquibase formatted sql\n--changeset shop:1\n" + sql);
   }
 
   @Test

@@ -101,8 +101,7 @@ class SeveralInboxesTest {
 
                 PigeonholeHealthIndicator health = context.getBean(PigeonholeHealthIndicator.class);
                 assertThat(health.health().getStatus()).isEqualTo(Status.UP);
-                assertThat(health.health().getDetails())
-                    .containsOnlyKeys("shop", "parcel-service");
+                assertThat(health.health().getDetails()).containsOnlyKeys("shop", "parcel-service");
                 assertThat(context.getBeansOfType(PigeonholeLifecycle.class).values())
                     .hasSize(2)
                     .allMatch(PigeonholeLifecycle::isRunning);
@@ -131,18 +130,8 @@ class SeveralInboxesTest {
             each -> each.options().retry().maxDelay(),
             each -> each.tables().tablePrefix())
         .containsExactlyInAnyOrder(
-            tuple(
-                "a",
-                Duration.ofSeconds(1),
-                Duration.ofSeconds(3),
-                Duration.ofMinutes(7),
-                "all_"),
-            tuple(
-                "b",
-                Duration.ofMillis(500),
-                Duration.ofSeconds(2),
-                Duration.ofMinutes(7),
-                "b_"));
+            tuple("a", Duration.ofSeconds(1), Duration.ofSeconds(3), Duration.ofMinutes(7), "all_"),
+            tuple("b", Duration.ofMillis(500), Duration.ofSeconds(2), Duration.ofMinutes(7), "b_"));
   }
 
   @Test
@@ -246,8 +235,7 @@ class SeveralInboxesTest {
         .run(context -> problem(context, "PH-CFG-15: pigeonhole.inboxes.", "both take 'orders'"));
     two()
         .withPropertyValues("pigeonhole.inboxes.shop.channels=orders,parcels")
-        .run(
-            context -> problem(context, "PH-CFG-19: pigeonhole.inboxes.parcels has no channel"));
+        .run(context -> problem(context, "PH-CFG-19: pigeonhole.inboxes.parcels has no channel"));
     two()
         .withPropertyValues("pigeonhole.inboxes.third.table-prefix=third_")
         .run(context -> problem(context, "PH-CFG-15: pigeonhole.inboxes.", "what is left"));
