@@ -83,11 +83,10 @@ final class InboxFactory {
   }
 
   Inbox build(String name, InboxStore store) {
-    if (prepared == null) {
-      prepared = prepare();
-    }
+    Prepared common = prepared == null ? prepare() : prepared;
+    prepared = common;
     PlannedInbox inbox = planned(name);
-    Set<String> channels = channelsOf(inbox, prepared.channels().keySet());
+    Set<String> channels = channelsOf(inbox, common.channels().keySet());
     if (inbox.options().handlerTimeout() != null) {
       inboxes.optionsOfAll(HandlerOption.within(inbox.options().handlerTimeout()));
     } else {
@@ -99,9 +98,9 @@ final class InboxFactory {
         store instanceof JdbcStore jdbc
             ? inboxes.on(jdbc, chosen.transactionManager(inbox), ours)
             : inboxes.withoutTransactions(store);
-    for (dev.pigeonhole.Channel each : prepared.channels().values()) {
+    for (dev.pigeonhole.Channel each : common.channels().values()) {
       if (channels.contains(each.name())) {
-        MessageSource source = prepared.sources().get(each.name());
+        MessageSource source = common.sources().get(each.name());
         builder.channel(each, source == null ? new MessageSource[0] : new MessageSource[] {source});
       }
     }
