@@ -10,9 +10,9 @@ import dev.pigeonhole.transport.Sent;
 import dev.pigeonhole.transport.Transport;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
@@ -138,8 +138,9 @@ final class HttpTransport implements Transport {
             cause));
   }
 
+  /** HTTP tells no two names apart by the size of their letters, so neither may this map. */
   private Map<String, String> headers(Envelope envelope) {
-    Map<String, String> headers = new LinkedHashMap<>();
+    Map<String, String> headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
     envelope
         .headers()
         .asMap()

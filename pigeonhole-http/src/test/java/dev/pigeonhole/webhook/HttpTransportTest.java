@@ -70,6 +70,38 @@ class HttpTransportTest extends TransportContract {
     assertThat(((Sent.Failed) send(server)).cause()).hasMessageStartingWith("PH-WEB-10");
   }
 
+  @Test
+  void aHeaderOfAMessageNeverStandsBesideTheOneOfEveryRequest() throws Exception {
+    try (Partner partner = Partner.answering("HTTP/1.1 204 taken\r\n\r\n")) {
+      Transport transport =
+          OutgoingHttp.create()
+              .allowPorts(partner.port())
+              .unsafeAllowHttp()
+              .unsafeAllowPrivateAddresses()
+              .header("Authorization", "Bearer ours")
+              .to(URI.create("http://127.0.0.1:" + partner.port() + "/hooks"))
+              .transport();
+      Map<String, String> theirs = Map.of("authorization", "Bearer theirs", "Webhook-Type", "u");
+      Envelope envelope =
+          Envelope.of("http", "x").id("m-1").type("t").headers(Headers.of(theirs)).build();
+      assertThat(transport.send(List.of(envelope), Duration.ofSeconds(30)))
+          .containsExactly(new Sent.Confirmed());
+      assertThat(values(partner, "authorization")).containsExactly("Bearer ours");
+      assertThat(values(partner, "webhook-type")).containsExactly("t");
+    }
+  }
+
+  /** HTTP does not tell names apart by the size of their letters. */
+  private static List<String> values(Partner partner, String header) {
+    return partner
+        .requests
+        .get(0)
+        .lines()
+        .filter(line -> line.toLowerCase(Locale.ROOT).startsWith(header + ":"))
+        .map(line -> line.substring(header.length() + 1).strip())
+        .toList();
+  }
+
   /** Two paths, of which one is not there. */
   private static final class Server implements TransportTarget {
     private final HttpServer http;
