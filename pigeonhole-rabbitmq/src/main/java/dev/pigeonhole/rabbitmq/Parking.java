@@ -4,8 +4,10 @@ import com.rabbitmq.client.AMQP.BasicProperties;
 import com.rabbitmq.client.Delivery;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.transport.Sent;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -47,7 +49,8 @@ final class Parking {
 
   /**
    * Says of each whether a queue has it now, so that it may be acknowledged. Everything else has to
-   * stay where it is.
+   * stay where it is. What cannot be written as it came is refused without its headers: it would
+   * never leave, and keep all that is behind it.
    *
    * @param parked all of them for {@link #retries}, or none
    */
@@ -57,14 +60,29 @@ final class Parking {
       Sent nowhere = new Sent.Unroutable(noPlace(parked.get(0)));
       return parked.stream().map(it -> nowhere).toList();
     }
+    List<Sent> answers =
+        new ArrayList<>(
+            publish(again ? retries : refusals, parked.stream().map(this::message).toList()));
+    for (int i = 0; i < answers.size(); i++) {
+      if (settings.deadLetters() != null && isUnwritable(answers.get(i))) {
+        answers.set(i, publish(refusals, List.of(bare(parked.get(i)))).get(0));
+      }
+    }
+    return answers;
+  }
+
+  private static List<Sent> publish(Link link, List<Publisher.Outgoing> messages)
+      throws InterruptedException {
     try {
-      return (again ? retries : refusals)
-          .publisher(PATIENCE)
-          .publish(parked.stream().map(this::message).toList(), PATIENCE);
+      return link.publisher(PATIENCE).publish(messages, PATIENCE);
     } catch (InboxException e) {
       Sent failed = new Sent.Failed(e);
-      return parked.stream().map(it -> failed).toList();
+      return messages.stream().map(it -> failed).toList();
     }
+  }
+
+  private static boolean isUnwritable(Sent answer) {
+    return answer instanceof Sent.Failed failed && failed.cause() instanceof PoisonException;
   }
 
   private String noPlace(Parked parked) {
@@ -80,23 +98,47 @@ final class Parking {
       headers.putAll(properties.getHeaders());
     }
     headers.keySet().removeIf(Names::isForTheBroker);
-    byte[] body = parked.delivery().getBody();
     if (retries(parked)) {
       headers.keySet().removeIf(Names::isTheBrokers); // it would take its own way back for a circle
       headers.put(Names.RETRIES, retriesOf(parked.delivery()) + 1);
       String wait = Long.toString(settings.retryDelay().toMillis());
       return new Publisher.Outgoing(
-          "", RabbitQueue.retryNameOf(settings.queue()), with(properties, headers, wait), body);
+          "",
+          RabbitQueue.retryNameOf(settings.queue()),
+          with(properties, headers, wait),
+          parked.delivery().getBody());
     }
     headers.remove(Names.RETRIES); // whoever moves it back means it
+    return refused(parked, properties, headers, "");
+  }
+
+  /** With nothing of a length that somebody else has chosen, but for the body. */
+  private Publisher.Outgoing bare(Parked parked) {
+    BasicProperties properties = parked.delivery().getProperties();
+    return refused(
+        parked,
+        new BasicProperties.Builder()
+            .messageId(properties.getMessageId())
+            .type(properties.getType())
+            .contentType(properties.getContentType())
+            .build(),
+        new HashMap<>(),
+        " Its headers are left out: AMQP cannot carry them and this reason.");
+  }
+
+  private Publisher.Outgoing refused(
+      Parked parked,
+      BasicProperties properties,
+      Map<String, @Nullable Object> headers,
+      String remark) {
     headers.put(Names.CODE, parked.code().text());
-    headers.put(Names.REASON, cut(parked.reason()));
+    headers.put(Names.REASON, cut(parked.reason()) + remark);
     headers.put(Names.QUEUE, settings.queue());
     return new Publisher.Outgoing(
         String.valueOf(settings.deadLetters()),
         settings.deadLetterKey(),
         with(properties, headers, null),
-        body);
+        parked.delivery().getBody());
   }
 
   private static long retriesOf(Delivery delivery) {

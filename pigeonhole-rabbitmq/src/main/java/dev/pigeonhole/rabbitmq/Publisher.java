@@ -145,7 +145,7 @@ final class Publisher {
     return new Sent.Failed(
         new PoisonException(
             ErrorCode.ENVELOPE_UNMAPPABLE,
-            "AMQP cannot carry this message to %s: %s. Names, ids of correlation and routing keys have up to 255 bytes."
+            "AMQP cannot carry this message to %s: %s. Names, ids of correlation and routing keys have up to 255 bytes, and all headers together one frame."
                 .formatted(message.place(), cause.getMessage()),
             cause));
   }

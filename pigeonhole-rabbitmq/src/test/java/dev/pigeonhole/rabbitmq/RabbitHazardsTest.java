@@ -357,6 +357,52 @@ class RabbitHazardsTest {
     assertThat(intake.offered()).isEmpty();
   }
 
+  /** A frame has 131,072 bytes, and all headers are in one: none is left for what we add. */
+  @Test
+  void whatAmqpCannotCarryASecondTimeIsPutAsideWithoutItsHeaders() throws Exception {
+    intake.answer("large", offer -> Intake.refused());
+    start(queue.source());
+    publishWithFullFrame("large");
+    Eventually.until("it to be put aside", Intake.LIMIT, () -> queue.putAside().size() == 1);
+    send("good");
+    intake.awaitTaken("good");
+    awaitEmpty();
+
+    Delivery aside = queue.putAside().get(0);
+    assertThat(aside.getProperties().getMessageId()).isEqualTo("large");
+    assertThat(aside.getBody()).containsExactly(7);
+    assertThat(aside.getProperties().getHeaders()).doesNotContainKey("filler");
+    assertThat(aside.getProperties().getHeaders().get("pigeonhole-code")).hasToString("PH-ID-03");
+    assertThat(aside.getProperties().getHeaders().get("pigeonhole-reason").toString())
+        .startsWith("PH-ID-03: too long")
+        .contains("headers are left out");
+  }
+
+  @Test
+  void whatAmqpCannotCarryToTheRetryQueueIsPutAside() throws Exception {
+    RabbitTopology.create().queue(RabbitQueue.retryOf(queue.name())).declare(queue.straight());
+    intake.answer("large", offer -> Intake.later());
+    start(queue.source().withRetry(3, Duration.ofMillis(10)));
+    publishWithFullFrame("large");
+    Eventually.until("it to be put aside", Intake.LIMIT, () -> queue.putAside().size() == 1);
+    awaitEmpty();
+    assertThat(intake.offers("large")).isEqualTo(1);
+    deleteQueue(RabbitQueue.retryNameOf(queue.name()));
+  }
+
+  private void publishWithFullFrame(String id) {
+    queue.publish(
+        new Publisher.Outgoing(
+            "",
+            queue.name(),
+            new BasicProperties.Builder()
+                .messageId(id)
+                .deliveryMode(2)
+                .headers(Map.of("filler", "x".repeat(130_990)))
+                .build(),
+            new byte[] {7}));
+  }
+
   @Test
   void aMessageThatAmqpCannotCarryFailsAloneAndShiftsNoConfirms() throws Exception {
     RabbitTransport transport =
