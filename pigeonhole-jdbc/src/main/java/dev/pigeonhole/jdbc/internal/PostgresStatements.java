@@ -274,8 +274,9 @@ final class PostgresStatements implements Statements {
       FROM unnest(?::int[], ?::int[], ?::bigint[], ?::bigint[]) AS k(lane, handler, key_hash, top)
       CROSS JOIN LATERAL (
         SELECT p.seq FROM {poison} p
-        WHERE p.handler = k.handler AND p.key_hash = k.key_hash AND p.blocks AND p.seq < k.top
-        ORDER BY p.seq LIMIT 1
+        WHERE p.handler = k.handler AND (p.key_hash, p.blocks, p.seq) >= (k.key_hash, TRUE, 0)
+          AND (p.key_hash, p.blocks, p.seq) < (k.key_hash, TRUE, k.top)
+        ORDER BY p.key_hash, p.blocks, p.seq LIMIT 1
       ) AS p
       UNION ALL
       SELECT c.seq, k.lane, k.handler, 0, 0, 0, 0, 0, k.key_hash, 0, 'p'
