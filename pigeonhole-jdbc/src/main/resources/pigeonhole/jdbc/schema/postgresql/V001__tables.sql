@@ -73,7 +73,8 @@ CREATE INDEX IF NOT EXISTS {name}delivery_key ON {prefix}delivery (handler, key_
   WHERE key_hash IS NOT NULL;
 
 -- Work that waits for a time, or (due_at null) for a release; and work that waits for nothing, but
--- has a place of its own because of its priority.
+-- has a place of its own because of its priority. Counted soon after it grows: while a server believes it
+-- empty, later_due seems as good as the primary key, and is walked through for each row that is named.
 CREATE TABLE IF NOT EXISTS {prefix}later (
   seq      bigint           NOT NULL,
   due_at   timestamptz,
@@ -91,7 +92,7 @@ CREATE TABLE IF NOT EXISTS {prefix}later (
   CONSTRAINT {name}later_pk PRIMARY KEY (seq, handler)
 ) WITH (
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
-  autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 50000,
+  autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000,
   autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 100000,
   autovacuum_vacuum_cost_delay = 0
 );
