@@ -338,7 +338,8 @@ class RabbitHazardsTest {
 
     Envelope envelope = intake.offered().get(0);
     assertThat(envelope.id()).isEmpty();
-    assertThat(MessageMapper.plain().idFrom("event-id").toMessage(envelope).id()).isEqualTo("e-1");
+    assertThat(MessageMapper.plain().type("t").idFrom("event-id").toMessage(envelope).id())
+        .isEqualTo("e-1");
   }
 
   @Test
