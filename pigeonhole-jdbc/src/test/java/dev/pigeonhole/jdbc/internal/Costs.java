@@ -24,6 +24,15 @@ final class Costs {
 
   private Costs() {}
 
+  /** One connection to a database with the usual tables. */
+  static Jdbc jdbc(TestDatabase database) throws SQLException {
+    try (Connection connection = database.dataSource().getConnection()) {
+      Dialect dialect = Dialect.of(connection.getMetaData().getDatabaseProductName());
+      return new Jdbc(
+          database.pool(1), dialect, new Tables(dialect.quote(), null, "pigeonhole_"), null);
+    }
+  }
+
   /** How a statement is run. */
   interface Runs {
     List<String> run(

@@ -10,7 +10,6 @@ import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -121,11 +120,7 @@ class NamedCostTest {
       Costs.countEmpty(database, table);
     }
     fill(database);
-    try (Connection connection = database.dataSource().getConnection()) {
-      Dialect dialect = Dialect.of(connection.getMetaData().getDatabaseProductName());
-      return new Jdbc(
-          database.pool(1), dialect, new Tables(dialect.quote(), null, "pigeonhole_"), null);
-    }
+    return Costs.jdbc(database);
   }
 
   private static void fill(TestDatabase database) {

@@ -12,7 +12,6 @@ import dev.pigeonhole.store.Range;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -255,11 +254,7 @@ class ReadCostTest {
     fill(database);
     List.of("delivery", "later", "poison").forEach(table -> Costs.countEmpty(database, table));
     fill(database);
-    try (Connection connection = database.dataSource().getConnection()) {
-      Dialect dialect = Dialect.of(connection.getMetaData().getDatabaseProductName());
-      return new Jdbc(
-          database.pool(1), dialect, new Tables(dialect.quote(), null, "pigeonhole_"), null);
-    }
+    return Costs.jdbc(database);
   }
 
   private static void fill(TestDatabase database) {
