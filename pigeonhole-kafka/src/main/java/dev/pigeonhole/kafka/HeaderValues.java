@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Headers;
-import dev.pigeonhole.InboxException;
+import dev.pigeonhole.PoisonException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -42,7 +42,7 @@ final class HeaderValues {
   /**
    * Numbers, booleans and times go as text, for Kafka has no types.
    *
-   * @throws InboxException with {@code PH-HDR-06} for a map, or a list in a list
+   * @throws PoisonException with {@code PH-HDR-06} for a map, or a list in a list
    */
   static RecordHeaders write(Headers headers) {
     RecordHeaders written = new RecordHeaders();
@@ -72,9 +72,10 @@ final class HeaderValues {
         || value instanceof Instant) {
       return value.toString().getBytes(UTF_8);
     }
-    throw new InboxException(
+    throw new PoisonException(
         ErrorCode.HEADER_VALUE_UNSUPPORTED,
         "Header '%s' is a %s, which Kafka cannot carry. Send text, or put it into the body."
-            .formatted(name, value.getClass().getSimpleName()));
+            .formatted(name, value.getClass().getSimpleName()),
+        null);
   }
 }

@@ -5,6 +5,7 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -73,6 +74,8 @@ final class Link {
       throw unconfirmed(String.valueOf(e.getCause()), e.getCause());
     } catch (TimeoutException e) {
       throw unconfirmed("no connection in time", e);
+    } catch (CancellationException e) {
+      throw unconfirmed("the connection was closed while it was opened", e);
     } catch (InboxException e) {
       throw e;
     } catch (IOException | RuntimeException e) {

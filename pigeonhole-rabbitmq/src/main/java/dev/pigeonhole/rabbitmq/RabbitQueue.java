@@ -69,13 +69,16 @@ public final class RabbitQueue {
     return "quorum".equals(arguments.get("x-queue-type"));
   }
 
+  /** Whatever it drops goes to its dead-letter exchange, if it has one. */
   boolean dropsSilently() {
-    return isQuorum() && !arguments.containsKey("x-dead-letter-exchange")
-        || "drop-head".equals(arguments.get("x-overflow"))
-        || ((arguments.containsKey("x-max-length") || arguments.containsKey("x-max-length-bytes"))
-            && !arguments.containsKey("x-overflow"))
-        || (arguments.containsKey("x-message-ttl")
-            && !arguments.containsKey("x-dead-letter-exchange"));
+    if (arguments.containsKey("x-dead-letter-exchange")) {
+      return false;
+    }
+    boolean hasLength =
+        arguments.containsKey("x-max-length") || arguments.containsKey("x-max-length-bytes");
+    boolean refuses =
+        String.valueOf(arguments.get("x-overflow")).startsWith("reject-publish");
+    return isQuorum() || arguments.containsKey("x-message-ttl") || (hasLength && !refuses);
   }
 
   @Override

@@ -89,7 +89,7 @@ public final class RabbitSource implements MessageSource {
    */
   public RabbitSource withRetry(int maxRetries, Duration delay) {
     check("maxRetries", maxRetries, 1, 1_000);
-    check("delay", Math.min(delay.toMillis(), Integer.MAX_VALUE), 1, LONGEST_DELAY.toMillis());
+    check("delay", millis(delay), 1, LONGEST_DELAY.toMillis());
     return with(
         next -> {
           next.maxRetries = maxRetries;
@@ -128,9 +128,13 @@ public final class RabbitSource implements MessageSource {
     return with(next -> next.maxBody = bytes);
   }
 
-  /** For how long the broker may deliver a message again; see {@link #repeatHorizon()}. */
+  /**
+   * For how long the broker may deliver a message again; see {@link #repeatHorizon()}.
+   *
+   * @throws ConfigurationException with {@code PH-CFG-05} unless it is 1 ms to 3,650 days
+   */
   public RabbitSource repeatedFor(Duration time) {
-    Objects.requireNonNull(time, "time");
+    check("repeatedFor", millis(time), 1, Duration.ofDays(3650).toMillis());
     return with(next -> next.horizon = time);
   }
 
@@ -222,6 +226,15 @@ public final class RabbitSource implements MessageSource {
     Choices next = new Choices(choices);
     change.accept(next);
     return new RabbitSource(next);
+  }
+
+  /** Of a time that may be longer than a number of milliseconds can say. */
+  private static long millis(Duration time) {
+    try {
+      return time.toMillis();
+    } catch (ArithmeticException e) {
+      return time.isNegative() ? Long.MIN_VALUE : Long.MAX_VALUE;
+    }
   }
 
   private void check(String option, long value, long least, long most) {

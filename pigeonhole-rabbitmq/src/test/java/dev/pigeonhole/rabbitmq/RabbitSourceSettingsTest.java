@@ -22,6 +22,12 @@ class RabbitSourceSettingsTest {
     assertThatThrownBy(() -> source.withRetry(1, Duration.ofDays(2)))
         .hasMessageStartingWith("PH-CFG-05")
         .hasMessageContaining("orders");
+    assertThatThrownBy(() -> source.withRetry(1, Duration.ofSeconds(Long.MAX_VALUE)))
+        .hasMessageStartingWith("PH-CFG-05");
+    assertThatThrownBy(() -> source.repeatedFor(Duration.ofDays(-1)))
+        .hasMessageStartingWith("PH-CFG-05");
+    assertThatThrownBy(() -> source.repeatedFor(Duration.ofSeconds(Long.MAX_VALUE)))
+        .hasMessageStartingWith("PH-CFG-05");
   }
 
   @Test

@@ -209,6 +209,17 @@ class RabbitTopologyTest {
     assertThat(log.list).isEmpty();
   }
 
+  @Test
+  void rq11_aQueueWhoseHeadGoesToTheDeadLettersIsNotWarnedOf() throws Exception {
+    RabbitTopology.create()
+        .queue(
+            RabbitQueue.classic("orders")
+                .argument("x-max-length", 10L)
+                .argument("x-dead-letter-exchange", "amq.fanout"))
+        .declare(factory);
+    assertThat(log.list).isEmpty();
+  }
+
   private void assertWarned() {
     assertThat(log.list)
         .singleElement()
