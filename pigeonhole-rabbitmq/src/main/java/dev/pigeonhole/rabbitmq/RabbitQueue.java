@@ -76,8 +76,7 @@ public final class RabbitQueue {
     }
     boolean hasLength =
         arguments.containsKey("x-max-length") || arguments.containsKey("x-max-length-bytes");
-    boolean refuses =
-        String.valueOf(arguments.get("x-overflow")).startsWith("reject-publish");
+    boolean refuses = String.valueOf(arguments.get("x-overflow")).startsWith("reject-publish");
     return isQuorum() || arguments.containsKey("x-message-ttl") || (hasLength && !refuses);
   }
 
