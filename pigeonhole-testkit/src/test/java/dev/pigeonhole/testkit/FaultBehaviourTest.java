@@ -305,6 +305,9 @@ class FaultBehaviourTest {
             .with(it -> it.lanes(4).listener(events).restartDelay(ofMillis(1)));
     try (broken) {
       broken.start();
+      while (reads.get() == 0) {
+        Thread.onSpinWait(); // the engine meets it before anybody else does
+      }
       for (int i = 0; i < 30; i++) {
         try {
           broken.receive("n" + i, "fails once");

@@ -126,9 +126,9 @@ final class Dispatcher {
 
   /** Waits for news at most until the next read is due, then does everything that can be done. */
   void turn(boolean waiting) throws InterruptedException {
+    normal = Priority.normal(clock.instant()); // before the mail: it may throw, and news comes once
     long wait = waiting ? nanosUntilNext(System.nanoTime()) : 0;
     Runnable first = wait > 0 ? mail.poll(wait, TimeUnit.NANOSECONDS) : mail.poll();
-    normal = Priority.normal(clock.instant());
     if (first != null) {
       first.run();
       for (Runnable next = mail.poll(); next != null; next = mail.poll()) {
