@@ -2,7 +2,7 @@ package dev.pigeonhole.kafka;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.pigeonhole.InboxException;
+import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.transport.Envelope;
 import java.time.Instant;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -16,7 +16,7 @@ final class RecordWriter {
   /**
    * The record of an envelope.
    *
-   * @throws InboxException with {@code PH-HDR-06} if it has a header that Kafka cannot carry
+   * @throws PoisonException with {@code PH-HDR-06} if it has a header that Kafka cannot carry
    */
   static ProducerRecord<byte[], byte[]> write(Envelope envelope, String topic) {
     RecordHeaders headers = HeaderValues.write(envelope.headers());
