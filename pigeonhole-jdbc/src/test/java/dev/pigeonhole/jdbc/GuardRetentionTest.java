@@ -25,6 +25,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -54,6 +55,17 @@ class GuardRetentionTest {
     now.updateAndGet(before -> before.plus(time));
   }
 
+  /** Rounds are counted by the same clock, so one that stands still may stand within a pause. */
+  private void soon(String what, BooleanSupplier condition) {
+    Eventually.until(
+        what,
+        Duration.ofSeconds(30),
+        () -> {
+          passes(Duration.ofMillis(10));
+          return condition.getAsBoolean();
+        });
+  }
+
   @ParameterizedTest
   @MethodSource(ALL)
   void b71_b72_id11_receiptsAreForgottenAfterTheirTimeAndThenTheBodyRunsAgain(
@@ -65,7 +77,7 @@ class GuardRetentionTest {
       assertThat(guard.run(KEY, tx -> 2)).isInstanceOf(Guarded.Repeat.class);
       passes(Duration.ofSeconds(2));
 
-      Eventually.until("forgotten", Duration.ofSeconds(30), () -> messages(database) == 0);
+      soon("forgotten", () -> messages(database) == 0);
       assertThat(count(database, "receipt")).isZero();
       assertThat(count(database, "answer")).isZero();
       assertThat(guard.run(KEY, tx -> 3)).isInstanceOf(Guarded.Ran.class);
@@ -87,7 +99,7 @@ class GuardRetentionTest {
       guard.run(KEY, tx -> 1);
       passes(Duration.ofDays(30));
 
-      Eventually.until("one is left", Duration.ofSeconds(30), () -> messages(database) == 1);
+      soon("one is left", () -> messages(database) == 1);
       assertThat(inbox.find("c", "m-1", "g")).isPresent();
     }
   }
@@ -108,7 +120,7 @@ class GuardRetentionTest {
           .isInstanceOf(Acceptance.Repeat.class);
       passes(Duration.ofDays(30));
 
-      Eventually.until("one is left", Duration.ofSeconds(30), () -> messages(database) == 1);
+      soon("one is left", () -> messages(database) == 1);
       assertThat(inbox.accept("c", Message.of("m-1", "hello")))
           .isInstanceOf(Acceptance.Repeat.class);
     }
@@ -132,7 +144,7 @@ class GuardRetentionTest {
       Eventually.until("handled", Duration.ofSeconds(30), () -> count(database, "receipt") == 2);
       passes(Duration.ofSeconds(10));
 
-      Eventually.until("the inbox forgets", Duration.ofSeconds(30), () -> messages(database) == 1);
+      soon("the inbox forgets", () -> messages(database) == 1);
       assertThat(guard.run(KEY, tx -> 2)).isInstanceOf(Guarded.Repeat.class);
 
       Eventually.until(
@@ -201,25 +213,13 @@ class GuardRetentionTest {
       shortly.run(KEY, tx -> 1);
       passes(Duration.ofDays(29));
 
-      Eventually.until(
-          "one is forgotten",
-          Duration.ofSeconds(30),
-          () -> {
-            passes(Duration.ofMillis(10)); // rounds are counted by the same clock
-            return messages(database) < 4;
-          });
+      soon("one is forgotten", () -> messages(database) < 4);
       for (GuardKey key : List.of(ofTwo, longer, always)) {
         assertThat(shortly.run(key, tx -> 2)).isInstanceOf(Guarded.Repeat.class);
       }
       passes(Duration.ofDays(10_000));
 
-      Eventually.until(
-          "two more are forgotten",
-          Duration.ofSeconds(30),
-          () -> {
-            passes(Duration.ofMillis(10));
-            return messages(database) < 2;
-          });
+      soon("two more are forgotten", () -> messages(database) < 2);
       assertThat(shortly.run(always, tx -> 2)).isInstanceOf(Guarded.Repeat.class);
     }
   }
@@ -246,13 +246,7 @@ class GuardRetentionTest {
           .isInstanceOf(Acceptance.Accepted.class);
       passes(Duration.ofSeconds(10));
 
-      Eventually.until(
-          "the guard has forgotten its own",
-          Duration.ofSeconds(30),
-          () -> {
-            passes(Duration.ofMillis(10)); // rounds are counted by the same clock
-            return messages(database) < 2;
-          });
+      soon("the guard has forgotten its own", () -> messages(database) < 2);
       passes(Duration.ofHours(2));
       inbox.drain();
       assertThat(inbox.accept("c", Message.of("m-1", "hello")))
@@ -302,13 +296,7 @@ class GuardRetentionTest {
       guard.answer(KEY, String.class, tx -> "first");
       passes(Duration.ofSeconds(6));
 
-      Eventually.until(
-          "the answer is gone",
-          Duration.ofSeconds(30),
-          () -> {
-            passes(Duration.ofMillis(10)); // rounds are counted by the same clock
-            return count(database, "answer") == 0;
-          });
+      soon("the answer is gone", () -> count(database, "answer") == 0);
       assertThat(messages(database)).isOne();
       assertThat(guard.run(KEY, tx -> 2)).isInstanceOf(Guarded.Repeat.class);
     }
@@ -326,13 +314,7 @@ class GuardRetentionTest {
       guard.run(GuardKey.of("late", "t", "k-1"), tx -> 1);
       passes(Duration.ofSeconds(10));
 
-      Eventually.until(
-          "the other is forgotten",
-          Duration.ofSeconds(30),
-          () -> {
-            passes(Duration.ofMillis(10)); // rounds are counted by the same clock
-            return messages(database) == 1;
-          });
+      soon("the other is forgotten", () -> messages(database) == 1);
       assertThat(guard.run(GuardKey.of("late", "t", "k-1"), tx -> 2))
           .isInstanceOf(Guarded.Repeat.class);
       assertThat(guard.run(KEY, tx -> 2)).isInstanceOf(Guarded.Repeat.class);
@@ -400,13 +382,7 @@ class GuardRetentionTest {
       connection.commit();
       passes(Duration.ofSeconds(6));
 
-      Eventually.until(
-          "all are forgotten",
-          Duration.ofSeconds(30),
-          () -> {
-            passes(Duration.ofMillis(10));
-            return messages(database) == 0;
-          });
+      soon("all are forgotten", () -> messages(database) == 0);
       second.close();
       assertThat(steps).hasSizeGreaterThan(1).allMatch(deleted -> deleted <= 500);
       assertThat(steps.stream().mapToInt(each -> each).sum()).isEqualTo(700);
