@@ -41,7 +41,7 @@ class GuardCrashTest {
       Set.of("guard.entered", "guard.work-done", "guard.before-commit", "guard.after-commit");
 
   private static final int KILLED = 137;
-  private static final Duration LIMIT = Duration.ofSeconds(120);
+  private static final Duration LIMIT = Duration.ofMinutes(5);
 
   /** Where a life ends, and what must be there then. */
   enum End {

@@ -11,7 +11,7 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 
 /** What can go wrong between Kafka and the members of a group. */
 final class KafkaFaults {
-  private static final Duration LIMIT = Duration.ofSeconds(120);
+  private static final Duration LIMIT = Duration.ofMinutes(5);
   private static final Duration POLL = Duration.ofMillis(50);
   private static final Duration BETWEEN_REBALANCES = Duration.ofSeconds(2);
 

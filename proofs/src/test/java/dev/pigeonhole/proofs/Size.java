@@ -15,7 +15,9 @@ final class Size {
    * does.
    */
   static Duration patience() {
-    return Boolean.getBoolean("pigeonhole.teeth") ? Duration.ofSeconds(30) : Duration.ofMinutes(3);
+    return Boolean.getBoolean("pigeonhole.teeth")
+        ? Duration.ofSeconds(30)
+        : Duration.ofMinutes(of(3, 15));
   }
 
   /** A seed that is printed; {@code -Dpigeonhole.seed=…} sets it. */
