@@ -38,9 +38,9 @@ import org.junit.jupiter.api.Test;
 class SoakTest {
   private static final Duration LENGTH = Duration.ofSeconds(Size.of(72, 20 * 60));
   private static final Duration KEPT = Duration.ofSeconds(Size.of(5, 60));
-  private static final int PER_SECOND = Size.of(200, 300);
+  private static final int PER_SECOND = 200;
   private static final int SAMPLES = 24;
-  private static final int BATCHES_PER_SECOND = 10;
+  private static final int BATCHES_PER_SECOND = 4;
   private static final String PAYLOAD = "x".repeat(500);
   private static final String CHANNEL = "soak";
 
