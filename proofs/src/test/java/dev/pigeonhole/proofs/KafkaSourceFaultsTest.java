@@ -47,7 +47,7 @@ class KafkaSourceFaultsTest {
       KafkaFaults kafka = new KafkaFaults(broker, proof.fleet());
       List<SourceFault> faults = new ArrayList<>(kafka.all());
       faults.addAll(workerFaults(proof, store, random));
-      proof.alone(faults, Size.of(1, 3), Size.of(1_000, 10_000));
+      proof.alone(faults, 1, Size.of(1_000, 10_000));
       proof.alone(List.of(kafka.rebalance()), Size.of(3, 30), Size.of(100, 1_000));
       proof.judge("Kafka and MariaDB, each alone");
       assertThat(proof.hits()).hasSize(faults.size() + 1);

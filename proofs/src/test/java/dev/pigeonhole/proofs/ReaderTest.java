@@ -61,7 +61,7 @@ class ReaderTest {
   @CsvSource({"POSTGRES, false", "POSTGRES, true", "MARIADB, false", "MARIADB, true"})
   void nothingIsMissedAndNothingIsRunTwice(DatabaseKind kind, boolean snapshot) throws Exception {
     long seed = Size.seed("reader on " + kind);
-    int batches = Size.of(250, 2_500);
+    int batches = Size.of(250, 1_000);
     int batchSize = 10;
     ExecutorService committers = Executors.newCachedThreadPool();
     try (TestDatabase database = TestDatabases.open(kind)) {
