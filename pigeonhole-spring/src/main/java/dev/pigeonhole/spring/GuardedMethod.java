@@ -21,8 +21,7 @@ import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.core.ResolvableType;
 import org.springframework.scheduling.annotation.Async;
-import org.springframework.transaction.annotation.Propagation;
-import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.util.ClassUtils;
 
 /** A method with {@link IdempotentMethod}: where its key is, and how it is run once. */
@@ -34,7 +33,7 @@ final class GuardedMethod {
   final IdempotentMethod declared;
   private final List<KeyPath> keys = new ArrayList<>();
   private final List<Problem> problems = new ArrayList<>();
-  private final @Nullable Transactional transactional;
+  private final @Nullable TransactionAttribute transactional;
   private final boolean client;
   private final AnswerForm answer;
   private @Nullable KeyPath request;
@@ -53,7 +52,7 @@ final class GuardedMethod {
     return problems;
   }
 
-  @Nullable Transactional transactional() {
+  @Nullable TransactionAttribute transactional() {
     return transactional;
   }
 
@@ -73,26 +72,23 @@ final class GuardedMethod {
         || Modifier.isFinal(modifiers)
         || Modifier.isFinal(place.type().getModifiers()) && !isOfInterface()) {
       wrong(
-          "no proxy can stand before it, because it, or its class, is private, static or final. Remove"
-              + " that.");
+          "no proxy can stand before it, because it, or its class, is private, static or final."
+              + " Remove that.");
     }
     Class<?> returned = method.getReturnType();
     if (Future.class.isAssignableFrom(returned)
         || CompletionStage.class.isAssignableFrom(returned)
-        || "org.reactivestreams.Publisher".equals(returned.getName())
         || Transactions.find(place, Async.class) != null) {
       wrong("it would return before it is done. Do the work before returning, and without @Async.");
     }
-    if (transactional != null
-        && (transactional.propagation() == Propagation.REQUIRES_NEW
-            || transactional.propagation() == Propagation.NOT_SUPPORTED
-            || transactional.propagation() == Propagation.NEVER)) {
-      wrong(
-          ErrorCode.TX_MANAGER_FOREIGN,
-          "with propagation %s its writes would not commit with its receipt. Use REQUIRED, or leave"
-                  .formatted(transactional.propagation())
-              + " @Transactional out.");
-    }
+    Transactions.apart(transactional)
+        .ifPresent(
+            propagation ->
+                wrong(
+                    ErrorCode.TX_MANAGER_FOREIGN,
+                    ("with propagation %s its writes would not commit with its receipt. Use"
+                            + " REQUIRED, or leave @Transactional out.")
+                        .formatted(propagation)));
   }
 
   /** What it returns, if that can be read again for repeats. */

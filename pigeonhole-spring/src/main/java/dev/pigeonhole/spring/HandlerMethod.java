@@ -19,8 +19,7 @@ import org.springframework.beans.factory.BeanFactory;
 import org.springframework.core.ResolvableType;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.scheduling.annotation.Async;
-import org.springframework.transaction.annotation.Propagation;
-import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.util.ClassUtils;
 
 /** A method with {@link InboxHandler}: what it wants to be given, and how it is called. */
@@ -38,7 +37,7 @@ final class HandlerMethod {
   final InboxHandler declared;
   private final List<Argument> arguments = new ArrayList<>();
   private final List<Problem> problems = new ArrayList<>();
-  private final @Nullable Transactional transactional;
+  private final @Nullable TransactionAttribute transactional;
   private @Nullable Class<?> payload;
   private @Nullable Duration within;
   private boolean takesTransaction;
@@ -85,7 +84,7 @@ final class HandlerMethod {
   }
 
   /** What it says of its transaction; null if it says nothing. */
-  @Nullable Transactional transactional() {
+  @Nullable TransactionAttribute transactional() {
     return transactional;
   }
 
@@ -142,16 +141,14 @@ final class HandlerMethod {
           "it is @Transactional, and final, so no proxy can begin a transaction for those who call"
               + " it. Remove final.");
     }
-    Propagation propagation = transactional.propagation();
-    if (propagation == Propagation.REQUIRES_NEW
-        || propagation == Propagation.NOT_SUPPORTED
-        || propagation == Propagation.NEVER) {
-      wrong(
-          ErrorCode.TX_MANAGER_FOREIGN,
-          "with propagation %s its writes would not commit with its receipt. Use REQUIRED, or leave"
-                  .formatted(propagation)
-              + " @Transactional out and bear repeats.");
-    }
+    Transactions.apart(transactional)
+        .ifPresent(
+            propagation ->
+                wrong(
+                    ErrorCode.TX_MANAGER_FOREIGN,
+                    ("with propagation %s its writes would not commit with its receipt. Use"
+                            + " REQUIRED, or leave @Transactional out and bear repeats.")
+                        .formatted(propagation)));
   }
 
   private Argument argument(Parameter parameter) {

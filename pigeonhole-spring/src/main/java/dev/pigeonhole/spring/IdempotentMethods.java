@@ -22,8 +22,7 @@ import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.Ordered;
-import org.springframework.transaction.PlatformTransactionManager;
-import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.util.ClassUtils;
 
 /**
@@ -159,9 +158,9 @@ public final class IdempotentMethods extends AbstractBeanFactoryAwareAdvisingPos
                   .formatted(method.place)));
       return problems;
     }
-    Transactional transactional = method.transactional();
+    TransactionAttribute transactional = method.transactional();
     if (transactional != null) {
-      String wrong = managerProblem(guard.transactions(), method, transactional);
+      String wrong = guard.transactions().use(beans(), method.declared.handler(), transactional);
       if (wrong != null) {
         problems.add(
             new Problem(
@@ -170,20 +169,5 @@ public final class IdempotentMethods extends AbstractBeanFactoryAwareAdvisingPos
       }
     }
     return problems;
-  }
-
-  private @Nullable String managerProblem(
-      SpringTransactions transactions, GuardedMethod method, Transactional transactional) {
-    Transactions.Chosen chosen = Transactions.manager(beans(), transactional);
-    PlatformTransactionManager manager = chosen.manager();
-    if (manager == null) {
-      return chosen.problem() + ".";
-    }
-    String wrong = manager == transactions.manager() ? null : transactions.whyNot(manager);
-    if (wrong != null) {
-      return "the transaction manager of its @Transactional: " + wrong;
-    }
-    transactions.use(method.declared.handler(), manager);
-    return null;
   }
 }

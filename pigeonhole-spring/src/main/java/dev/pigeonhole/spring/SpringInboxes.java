@@ -34,7 +34,7 @@ import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 import org.springframework.transaction.PlatformTransactionManager;
-import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
@@ -434,34 +434,19 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
                 ErrorCode.TX_MANAGER_FOREIGN, "The transaction manager of an inbox: " + wrong));
       }
       for (HandlerMethod each : handlers) {
-        Transactional transactional = each.transactional();
-        if (transactional != null) {
-          check(beans, transactions, each, transactional).ifPresent(problems::add);
+        TransactionAttribute transactional = each.transactional();
+        String foreign =
+            transactional == null
+                ? null
+                : transactions.use(beans, each.declared.key(), transactional);
+        if (foreign != null) {
+          problems.add(
+              new Problem(
+                  ErrorCode.TX_MANAGER_FOREIGN,
+                  "Handler method %s: %s".formatted(each.place, foreign)));
         }
       }
       return problems;
-    }
-
-    private static Optional<Problem> check(
-        BeanFactory beans,
-        SpringTransactions transactions,
-        HandlerMethod handler,
-        Transactional transactional) {
-      Transactions.Chosen chosen = Transactions.manager(beans, transactional);
-      PlatformTransactionManager manager = chosen.manager();
-      String wrong = chosen.problem() + ".";
-      if (manager != null) {
-        wrong = manager == transactions.manager() ? null : transactions.whyNot(manager);
-        if (wrong == null) {
-          transactions.use(handler.declared.key(), manager);
-          return Optional.empty();
-        }
-        wrong = "the transaction manager of its @Transactional: " + wrong;
-      }
-      return Optional.of(
-          new Problem(
-              ErrorCode.TX_MANAGER_FOREIGN,
-              "Handler method %s: %s".formatted(handler.place, wrong)));
     }
   }
 }

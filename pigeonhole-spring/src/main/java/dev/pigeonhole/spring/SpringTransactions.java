@@ -12,6 +12,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.jdbc.datasource.DataSourceUtils;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -19,6 +20,7 @@ import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionException;
 import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.UnexpectedRollbackException;
+import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
@@ -49,9 +51,24 @@ final class SpringTransactions implements TransactionSource {
     return manager;
   }
 
-  /** Lets a handler run under a manager of its own, which has to own the same data source. */
-  void use(String handler, PlatformTransactionManager other) {
+  /**
+   * Lets a handler run under the manager that its annotation means, which has to own the same data
+   * source.
+   *
+   * @return what is wrong with it, or null
+   */
+  @Nullable String use(BeanFactory beans, String handler, TransactionAttribute declared) {
+    Transactions.Chosen chosen = Transactions.manager(beans, declared);
+    PlatformTransactionManager other = chosen.manager();
+    if (other == null) {
+      return chosen.problem() + ".";
+    }
+    String wrong = other == manager ? null : whyNot(other);
+    if (wrong != null) {
+      return "the transaction manager of its @Transactional: " + wrong;
+    }
     ofHandlers.put(handler, other);
+    return null;
   }
 
   /**

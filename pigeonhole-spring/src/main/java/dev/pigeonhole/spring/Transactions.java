@@ -1,6 +1,8 @@
 package dev.pigeonhole.spring;
 
 import java.lang.annotation.Annotation;
+import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;
@@ -8,8 +10,10 @@ import org.springframework.beans.factory.annotation.BeanFactoryAnnotationUtils;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionManager;
+import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
+import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.TransactionManagementConfigurer;
-import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.interceptor.TransactionAttribute;
 
 /** What methods say of their transactions, and which managers they mean. */
 final class Transactions {
@@ -19,8 +23,36 @@ final class Transactions {
 
   private Transactions() {}
 
-  static @Nullable Transactional of(BeanMethod place) {
-    return find(place, Transactional.class);
+  /** What Spring goes by, whosever annotation it is; null if it is not transactional. */
+  static @Nullable TransactionAttribute of(BeanMethod place) {
+    Attributes attributes = new Attributes();
+    TransactionAttribute own = attributes.getTransactionAttribute(place.method(), place.type());
+    return own != null ? own : attributes.findTransactionAttribute(place.type());
+  }
+
+  /** Spring does not apply the annotation of a class to what it has inherited; here it counts. */
+  private static final class Attributes extends AnnotationTransactionAttributeSource {
+    private static final long serialVersionUID = 1L;
+
+    Attributes() {
+      super(false); // handlers need not be public
+    }
+
+    @Override
+    protected @Nullable TransactionAttribute findTransactionAttribute(Class<?> type) {
+      return super.findTransactionAttribute(type);
+    }
+  }
+
+  /** The propagation, if it is one whose writes would not commit with the receipt. */
+  static Optional<Propagation> apart(@Nullable TransactionAttribute transactional) {
+    if (transactional == null) {
+      return Optional.empty();
+    }
+    int propagation = transactional.getPropagationBehavior();
+    return Stream.of(Propagation.REQUIRES_NEW, Propagation.NOT_SUPPORTED, Propagation.NEVER)
+        .filter(each -> each.value() == propagation)
+        .findFirst();
   }
 
   /** On the method, or else on its class. */
@@ -30,11 +62,11 @@ final class Transactions {
   }
 
   /** As Spring itself would choose it. */
-  static Chosen manager(BeanFactory beans, Transactional transactional) {
-    String name = transactional.transactionManager();
+  static Chosen manager(BeanFactory beans, TransactionAttribute transactional) {
+    String name = transactional.getQualifier();
     try {
       TransactionManager found =
-          name.isBlank()
+          name == null || name.isBlank()
               ? byDefault(beans)
               : BeanFactoryAnnotationUtils.qualifiedBeanOfType(
                   beans, TransactionManager.class, name);
@@ -47,7 +79,7 @@ final class Transactions {
     } catch (NoSuchBeanDefinitionException e) {
       return new Chosen(
           null,
-          name.isBlank()
+          name == null || name.isBlank()
               ? "there is no single transaction manager for its @Transactional. Name one in"
                   + " @Transactional(\"…\"), or mark one as @Primary"
               : "there is no transaction manager '%s', which its @Transactional names"

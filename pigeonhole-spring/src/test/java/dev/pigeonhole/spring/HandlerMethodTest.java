@@ -151,6 +151,10 @@ class HandlerMethodTest {
     @Transactional(propagation = Propagation.REQUIRES_NEW)
     void alone(OrderPlaced order) {}
 
+    @InboxHandler(channel = "orders", key = "alone-too")
+    @jakarta.transaction.Transactional(jakarta.transaction.Transactional.TxType.REQUIRES_NEW)
+    void aloneToo(OrderPlaced order) {}
+
     @InboxHandler(channel = "ordres", key = "typo")
     void typo(OrderPlaced order) {}
 
@@ -183,6 +187,7 @@ class HandlerMethodTest {
             "PH-SPR-01", // later
             "PH-SPR-01", // async
             "PH-TX-10", // alone
+            "PH-TX-10", // aloneToo
             "PH-CFG-17", // typo
             "PH-KEY-02", // twice
             "PH-CFG-02"); // slow

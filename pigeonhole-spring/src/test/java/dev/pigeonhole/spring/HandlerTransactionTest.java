@@ -79,6 +79,38 @@ class HandlerTransactionTest {
     }
   }
 
+  static class OfJakarta {
+    private final JdbcTemplate jdbc;
+
+    OfJakarta(JdbcTemplate jdbc) {
+      this.jdbc = jdbc;
+    }
+
+    @InboxHandler(channel = "orders", key = "reserve-stock")
+    @jakarta.transaction.Transactional
+    public void reserve(OrderPlaced order) throws java.io.IOException {
+      jdbc.update("INSERT INTO note (order_id) VALUES (?)", order.order());
+      throw new java.io.IOException("by itself the annotation would commit for a checked one");
+    }
+  }
+
+  /** Spring begins a transaction for it as well, and editors offer it first. */
+  @Test
+  void theAnnotationOfJakartaCountsAsMuchAsThatOfSpring() {
+    try (World world = new World(TestDatabases.open(DatabaseKind.H2))) {
+      world
+          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class)
+          .with(OfJakarta.class)
+          .start();
+      world.handle(1);
+
+      assertThat(world.delivery(1).state()).isEqualTo(DeliveryState.SCHEDULED);
+      assertThat(world.notes()).as("rolled back with the attempt").isZero();
+      assertThat(world.bean(SpringInboxes.class).transactionalHandlers())
+          .containsExactly("reserve-stock");
+    }
+  }
+
   static class Stubborn {
     private final JdbcTemplate jdbc;
     private final List<String> isolations = new CopyOnWriteArrayList<>();
