@@ -5,6 +5,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.DisposableBean;
 import org.springframework.context.SmartLifecycle;
 
 /**
@@ -19,10 +20,11 @@ import org.springframework.context.SmartLifecycle;
  * }</pre>
  *
  * <p>Listener containers of brokers stop before it, and a web server after it. Stopping takes as
- * long as running attempts take, the inbox's {@code stopGrace} at most; give {@code
- * DefaultLifecycleProcessor} more time than that. What was stopped can be started again.
+ * long as running attempts take, the inbox's {@code stopGrace} at most. If that is more than {@code
+ * DefaultLifecycleProcessor} waits for, the rest stops meanwhile; but what the inbox needs, such as
+ * its DataSource, is there until it has stopped. What was stopped can be started again.
  */
-public final class PigeonholeLifecycle implements SmartLifecycle {
+public final class PigeonholeLifecycle implements SmartLifecycle, DisposableBean {
   /** Between listener containers, which end before it, and web servers. */
   public static final int PHASE = Integer.MAX_VALUE - 1000;
 
@@ -100,6 +102,12 @@ public final class PigeonholeLifecycle implements SmartLifecycle {
             },
             "pigeonhole-" + name + "-stop");
     stopping.start();
+  }
+
+  /** Waits for a stop that Spring has lost its patience with. */
+  @Override
+  public void destroy() {
+    stop();
   }
 
   @Override
