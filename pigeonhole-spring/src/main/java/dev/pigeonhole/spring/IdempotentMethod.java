@@ -5,6 +5,7 @@ import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import org.springframework.aot.hint.annotation.Reflective;
 
 /**
  * Lets a method of a bean run once for each key, in one transaction with the receipt of it: a
@@ -27,6 +28,7 @@ import java.lang.annotation.Target;
  * {@link dev.pigeonhole.Idempotent}, which stands on classes of messages.
  */
 @Documented
+@Reflective(MethodReflection.class)
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.METHOD)
 public @interface IdempotentMethod {

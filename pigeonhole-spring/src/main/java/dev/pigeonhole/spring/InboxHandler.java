@@ -5,6 +5,7 @@ import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import org.springframework.aot.hint.annotation.Reflective;
 
 /**
  * Makes a method of a bean a handler of a channel.
@@ -29,6 +30,7 @@ import java.lang.annotation.Target;
  * to start, all of them together.
  */
 @Documented
+@Reflective(MethodReflection.class)
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.METHOD)
 public @interface InboxHandler {

@@ -14,6 +14,7 @@ import org.springframework.aot.generate.DefaultGenerationContext;
 import org.springframework.aot.generate.GeneratedFiles;
 import org.springframework.aot.generate.InMemoryGeneratedFiles;
 import org.springframework.aot.hint.RuntimeHints;
+import org.springframework.aot.hint.predicate.ReflectionHintsPredicates;
 import org.springframework.aot.hint.predicate.RuntimeHintsPredicates;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration;
@@ -113,6 +114,19 @@ class SchemaOrderTest {
             RuntimeHintsPredicates.resource()
                 .forResource("pigeonhole/jdbc/schema/h2/V001__tables.sql"))
         .accepts(hints);
+  }
+
+  /** They are called, and their payloads and answers read and written, by reflection. */
+  @Test
+  void anImageHoldsHandlersAndGuardedMethodsWithWhatTheyTakeAndReturn() {
+    RuntimeHints hints =
+        processed(new InMemoryGeneratedFiles(), "pigeonhole.inbox.background-processing=false");
+    ReflectionHintsPredicates reflection = RuntimeHintsPredicates.reflection();
+
+    assertThat(reflection.onMethodInvocation(Shop.Stock.class, "reserve")).accepts(hints);
+    assertThat(reflection.onMethodInvocation(Shop.Orders.class, "charge")).accepts(hints);
+    assertThat(reflection.onMethodInvocation(Shop.Order.class, "id")).accepts(hints);
+    assertThat(reflection.onMethodInvocation(Shop.Receipt.class, "number")).accepts(hints);
   }
 
   @Test
