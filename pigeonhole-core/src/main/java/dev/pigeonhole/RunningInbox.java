@@ -1,5 +1,7 @@
 package dev.pigeonhole;
 
+import java.util.Map;
+
 /**
  * An inbox at work. Closing it is a graceful stop; closing twice is harmless. Safe for many
  * threads.
@@ -11,6 +13,12 @@ public interface RunningInbox extends AutoCloseable {
 
   /** Whether its loops are alive and its node has beaten lately. */
   boolean healthy();
+
+  /**
+   * What keeps its sources from receiving at present, by their names, for people. Empty while all
+   * is well; it does not change whether it is {@link #healthy}.
+   */
+  Map<String, String> sourceTroubles();
 
   /**
    * Stops the sources, starts nothing new, lets running attempts end within the grace period,

@@ -29,6 +29,15 @@ public interface MessageSource {
   }
 
   /**
+   * What keeps it from receiving at present, for people: a broker that is not reached, a queue that
+   * is missing. Empty while all is well, while it is not started, and where nobody can say. Asked
+   * by any thread, and answers at once.
+   */
+  default Optional<String> trouble() {
+    return Optional.empty();
+  }
+
+  /**
    * Begins to receive. Called again after {@link #stop} when the inbox is started anew. What it
    * throws stops the sources before it, and the inbox does not start.
    */

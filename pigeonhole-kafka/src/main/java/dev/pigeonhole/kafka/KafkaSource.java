@@ -215,6 +215,7 @@ public final class KafkaSource implements MessageSource {
    * cannot be reached, a partition that stands still; each with its code and the way out, one per
    * line. Empty while all is well, and while it is not started.
    */
+  @Override
   public Optional<String> trouble() {
     Worker present = worker;
     return present == null ? Optional.empty() : present.trouble();

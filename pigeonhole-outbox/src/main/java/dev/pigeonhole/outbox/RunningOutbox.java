@@ -1,6 +1,7 @@
 package dev.pigeonhole.outbox;
 
 import dev.pigeonhole.RunningInbox;
+import java.util.Map;
 
 /** Closes the transports after those who use them. */
 record RunningOutbox(RunningInbox engine, Routes routes) implements RunningInbox {
@@ -13,6 +14,12 @@ record RunningOutbox(RunningInbox engine, Routes routes) implements RunningInbox
   @Override
   public boolean healthy() {
     return engine.healthy();
+  }
+
+  /** An outbox has transports and no sources. */
+  @Override
+  public Map<String, String> sourceTroubles() {
+    return Map.of();
   }
 
   @Override

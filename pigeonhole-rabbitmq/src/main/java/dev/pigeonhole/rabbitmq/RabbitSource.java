@@ -163,6 +163,7 @@ public final class RabbitSource implements MessageSource {
   }
 
   /** What keeps it from receiving now, for people; empty while all is well. */
+  @Override
   public Optional<String> trouble() {
     Control present = control;
     return present == null ? Optional.empty() : present.trouble();

@@ -96,6 +96,11 @@ public final class DirectFeeds {
     }
 
     @Override
+    public Map<String, String> sourceTroubles() {
+      return sources.troubles();
+    }
+
+    @Override
     public void close() {
       if (closing.compareAndSet(false, true)) {
         sources.stop(PATIENCE);

@@ -7,6 +7,7 @@ import dev.pigeonhole.internal.prune.Pruner;
 import dev.pigeonhole.store.WakeUps;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ScheduledExecutorService;
@@ -169,6 +170,11 @@ final class RunningEngine implements RunningInbox {
         && engine.beating()
         && List.of(reader, settler, beat, backlog).stream().allMatch(Loop::alive)
         && (pruner == null || pruner.alive());
+  }
+
+  @Override
+  public Map<String, String> sourceTroubles() {
+    return sources.troubles();
   }
 
   /** Out of memory: leave while it can still be done properly, from a thread of its own. */

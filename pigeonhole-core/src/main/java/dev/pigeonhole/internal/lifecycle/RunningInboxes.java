@@ -3,6 +3,8 @@ package dev.pigeonhole.internal.lifecycle;
 import dev.pigeonhole.RunningInbox;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -44,6 +46,13 @@ public final class RunningInboxes implements RunningInbox {
   @Override
   public boolean healthy() {
     return closed.getCount() > 0 && parts.stream().allMatch(RunningInbox::healthy);
+  }
+
+  @Override
+  public Map<String, String> sourceTroubles() {
+    Map<String, String> troubles = new TreeMap<>();
+    parts.forEach(part -> troubles.putAll(part.sourceTroubles()));
+    return troubles;
   }
 
   @Override

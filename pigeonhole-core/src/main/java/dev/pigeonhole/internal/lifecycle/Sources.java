@@ -5,6 +5,8 @@ import dev.pigeonhole.transport.MessageSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.slf4j.Logger;
@@ -56,6 +58,15 @@ final class Sources {
   synchronized void stop(Duration patience) {
     each("stopped", source -> source.stop(patience));
     started.clear();
+  }
+
+  /** Without the lock, which a stop may hold for long: the sources themselves are always there. */
+  Map<String, String> troubles() {
+    Map<String, String> troubles = new TreeMap<>();
+    for (Feed feed : feeds) {
+      feed.source().trouble().ifPresent(text -> troubles.put(feed.source().name(), text));
+    }
+    return troubles;
   }
 
   private void each(String what, Consumer<MessageSource> action) {

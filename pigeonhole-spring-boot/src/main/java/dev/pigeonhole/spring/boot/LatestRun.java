@@ -2,6 +2,7 @@ package dev.pigeonhole.spring.boot;
 
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.spring.PigeonholeLifecycle;
+import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -37,5 +38,11 @@ final class LatestRun {
   boolean working() {
     RunningInbox running = latest;
     return running == null || running.healthy();
+  }
+
+  /** Names of sources that do not receive at present. */
+  Set<String> sourcesInTrouble() {
+    RunningInbox running = latest;
+    return running == null ? Set.of() : running.sourceTroubles().keySet();
   }
 }

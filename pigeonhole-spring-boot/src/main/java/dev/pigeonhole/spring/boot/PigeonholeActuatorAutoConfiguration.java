@@ -44,7 +44,7 @@ public final class PigeonholeActuatorAutoConfiguration {
       return () ->
           inboxes
               .orderedStream()
-              .map(each -> Watched.of("inbox", each.name(), each.admin(), each::wake, runs))
+              .map(each -> new Watched("inbox", each.name(), each.admin(), each::wake, runs))
               .toList();
     }
   }
@@ -61,7 +61,7 @@ public final class PigeonholeActuatorAutoConfiguration {
       return () ->
           outboxes
               .orderedStream()
-              .map(each -> Watched.of("outbox", each.name(), each.admin(), each::wake, runs))
+              .map(each -> new Watched("outbox", each.name(), each.admin(), each::wake, runs))
               .toList();
     }
   }

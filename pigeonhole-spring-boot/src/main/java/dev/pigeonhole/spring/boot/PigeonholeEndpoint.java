@@ -157,7 +157,7 @@ public final class PigeonholeEndpoint {
     }
     return new Standing(
         of.kind(),
-        of.working().getAsBoolean(),
+        of.working(),
         overview.ownedLanes(),
         overview.unownedLanes(),
         overview.conflicts().value(),

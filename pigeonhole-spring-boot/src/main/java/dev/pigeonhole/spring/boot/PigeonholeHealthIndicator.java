@@ -1,5 +1,6 @@
 package dev.pigeonhole.spring.boot;
 
+import dev.pigeonhole.InboxException;
 import dev.pigeonhole.admin.Count;
 import dev.pigeonhole.admin.HandlerCounts;
 import dev.pigeonhole.admin.HandlerLag;
@@ -15,8 +16,9 @@ import org.springframework.boot.health.contributor.Status;
 
 /**
  * Down while a store does not answer, and when an inbox has not worked for longer than it takes to
- * start its loops again. Lag and poisoned deliveries are told, and change nothing: another node
- * would not heal them.
+ * start its loops again. Lag, poisoned deliveries and sources that do not receive are told, and
+ * change nothing: another node would not heal them. What a source says of its trouble is in the log
+ * and not here, because it may quote a message.
  */
 final class PigeonholeHealthIndicator extends AbstractHealthIndicator {
   private final Watched.Supplier watched;
@@ -35,15 +37,22 @@ final class PigeonholeHealthIndicator extends AbstractHealthIndicator {
   protected void doHealthCheck(Health.Builder builder) {
     boolean up = true;
     for (Watched each : watched.get()) {
-      Overview overview = each.admin().overview(Count.MOST);
-      boolean working = each.working().getAsBoolean();
-      up &= working || !isDead(each.name());
-      if (working) {
-        idleSince.remove(each.name());
-      }
-      builder.withDetail(each.name(), details(overview, working));
+      Map<String, Object> details = new LinkedHashMap<>();
+      builder.withDetail(each.name(), details);
+      up &= isWorking(each, details);
+      up &= answers(each, details, builder);
     }
     builder.status(up ? Status.UP : Status.DOWN);
+  }
+
+  private boolean isWorking(Watched each, Map<String, Object> details) {
+    boolean working = each.working();
+    details.put("working", working);
+    details.put("sourcesInTrouble", each.sourcesInTrouble());
+    if (working) {
+      idleSince.remove(each.name());
+    }
+    return working || !isDead(each.name());
   }
 
   private boolean isDead(String name) {
@@ -52,9 +61,17 @@ final class PigeonholeHealthIndicator extends AbstractHealthIndicator {
     return now - since > patience.toNanos();
   }
 
-  private static Map<String, Object> details(Overview overview, boolean working) {
-    Map<String, Object> details = new LinkedHashMap<>();
-    details.put("working", working);
+  /** Of several, one whose store is down must not hide how the others are. */
+  private static boolean answers(
+      Watched each, Map<String, Object> details, Health.Builder builder) {
+    Overview overview;
+    try {
+      overview = each.admin().overview(Count.MOST);
+    } catch (InboxException e) {
+      details.put("store", e.code().text());
+      builder.withException(e);
+      return false;
+    }
     details.put(
         "lag",
         overview.lag().stream()
@@ -64,7 +81,7 @@ final class PigeonholeHealthIndicator extends AbstractHealthIndicator {
             .toString());
     details.put("poisoned", sum(overview).toString());
     details.put("lanesWithoutNode", overview.unownedLanes());
-    return details;
+    return true;
   }
 
   private static Count sum(Overview overview) {

@@ -3,16 +3,17 @@ package dev.pigeonhole.spring.boot;
 import dev.pigeonhole.admin.InboxAdmin;
 import java.util.Collection;
 import java.util.List;
-import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.springframework.beans.factory.ObjectProvider;
 
 /**
  * An inbox or an outbox, for the endpoint and for health.
  *
  * @param kind {@code inbox} or {@code outbox}
- * @param working whether it runs as it should; of one that was never started, true
+ * @param runs of all of them
  */
-record Watched(String kind, String name, InboxAdmin admin, Runnable wake, BooleanSupplier working) {
+record Watched(
+    String kind, String name, InboxAdmin admin, Runnable wake, ObjectProvider<LatestRun> runs) {
 
   /** Those of one kind. */
   @FunctionalInterface
@@ -20,14 +21,21 @@ record Watched(String kind, String name, InboxAdmin admin, Runnable wake, Boolea
     List<Watched> get();
   }
 
-  static Watched of(
-      String kind, String name, InboxAdmin admin, Runnable wake, ObjectProvider<LatestRun> runs) {
-    BooleanSupplier working =
-        () -> runs.stream().filter(each -> each.isOf(kind, name)).allMatch(LatestRun::working);
-    return new Watched(kind, name, admin, wake, working);
-  }
-
   static Supplier all(ObjectProvider<Supplier> kinds) {
     return () -> kinds.orderedStream().map(Supplier::get).flatMap(Collection::stream).toList();
+  }
+
+  /** Whether it runs as it should; of one that was never started, true. */
+  boolean working() {
+    return own().allMatch(LatestRun::working);
+  }
+
+  /** The names of sources that do not receive at present. */
+  List<String> sourcesInTrouble() {
+    return own().flatMap(each -> each.sourcesInTrouble().stream()).sorted().toList();
+  }
+
+  private Stream<LatestRun> own() {
+    return runs.stream().filter(each -> each.isOf(kind, name));
   }
 }

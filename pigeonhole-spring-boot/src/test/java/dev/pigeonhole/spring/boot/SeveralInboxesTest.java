@@ -24,6 +24,7 @@ import java.util.UUID;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.Status;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -251,6 +252,21 @@ class SeveralInboxesTest {
         .run(
             context ->
                 problem(context, "PH-CFG-08: Handler method ", "no inbox has taken its channel"));
+  }
+
+  @Test
+  void aStoreThatDoesNotAnswerHidesNoOther() {
+    two()
+        .run(
+            context -> {
+              context
+                  .getBean("parcelsDatabase", DriverManagerDataSource.class)
+                  .setUrl("jdbc:h2:mem:gone;IFEXISTS=TRUE");
+              Health health = context.getBean(PigeonholeHealthIndicator.class).health();
+              assertThat(health.getStatus()).isEqualTo(Status.DOWN);
+              assertThat(health.getDetails().get("shop").toString()).contains("poisoned=0");
+              assertThat(health.getDetails().get("parcels").toString()).contains("store=PH-DB-");
+            });
   }
 
   private static void problem(AssertableApplicationContext context, String... texts) {

@@ -22,6 +22,7 @@ import org.springframework.amqp.rabbit.connection.CachingConnectionFactory;
 import org.springframework.boot.amqp.autoconfigure.RabbitAutoConfiguration;
 import org.springframework.boot.amqp.autoconfigure.RabbitConnectionDetails;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.health.contributor.Status;
 import org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration;
 import org.springframework.boot.kafka.autoconfigure.KafkaConnectionDetails;
 import org.springframework.boot.test.context.FilteredClassLoader;
@@ -122,6 +123,32 @@ class SourcesTest {
             "pigeonhole.channels.orders.transport=rabbitmq",
             "pigeonhole.channels.orders.destination=placed")
         .run(SourcesTest::isFed);
+  }
+
+  /** Another node would not reach it either, and whoever calls over HTTP needs no broker. */
+  @Test
+  void healthTellsWhichBrokerIsNotReachedAndStaysUp() {
+    runner()
+        .withConfiguration(AutoConfigurations.of(RabbitAutoConfiguration.class))
+        .withPropertyValues(
+            "spring.rabbitmq.addresses=127.0.0.1:1",
+            "pigeonhole.channels.orders.transport=rabbitmq",
+            "pigeonhole.channels.orders.destination=placed")
+        .run(
+            context -> {
+              PigeonholeHealthIndicator indicator =
+                  context.getBean(PigeonholeHealthIndicator.class);
+              Eventually.until(
+                  LONG,
+                  () ->
+                      indicator
+                          .health()
+                          .getDetails()
+                          .get("inbox")
+                          .toString()
+                          .contains("sourcesInTrouble=[rabbitmq:placed]"));
+              assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
+            });
   }
 
   @Test
