@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
@@ -95,13 +96,16 @@ public final class PigeonholeEndpoint {
         case "complete" -> many(filter.of(admin).complete(given("reason", reason)), dry);
         case "discard" -> many(filter.of(admin).discard(given("reason", reason)), dry);
         case "pause" ->
-            Change.of(!dry && admin.pause(given("handler", handler), given("reason", reason)));
+            one(() -> admin.pause(given("handler", handler), given("reason", reason)), dry);
         case "resume" ->
-            Change.of(!dry && admin.resume(given("handler", handler), given("reason", reason)));
-        case "wake" -> {
-          target.wake().run();
-          yield Change.of(false);
-        }
+            one(() -> admin.resume(given("handler", handler), given("reason", reason)), dry);
+        case "wake" ->
+            one(
+                () -> {
+                  target.wake().run();
+                  return false;
+                },
+                dry);
         default ->
             throw wrong(
                 "There is no action '%s'. Use retry, complete, discard, pause, resume or wake."
@@ -143,6 +147,12 @@ public final class PigeonholeEndpoint {
     ChangeResult result = change.run();
     return new Change(
         result.operation(), result.matched(), result.changed(), result.skipped(), false);
+  }
+
+  /** What is changed at once, or with {@code dry} not at all. */
+  private static Change one(BooleanSupplier change, boolean dry) {
+    int changed = !dry && change.getAsBoolean() ? 1 : 0;
+    return new Change(null, changed, changed, Map.of(), dry);
   }
 
   private static Standing standing(Watched of) {
@@ -277,10 +287,5 @@ public final class PigeonholeEndpoint {
       long changed,
       Map<String, Long> skipped,
       boolean dryRun)
-      implements OperationResponseBody {
-
-    static Change of(boolean changed) {
-      return new Change(null, changed ? 1 : 0, changed ? 1 : 0, Map.of(), false);
-    }
-  }
+      implements OperationResponseBody {}
 }

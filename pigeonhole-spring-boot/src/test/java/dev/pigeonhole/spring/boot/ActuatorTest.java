@@ -77,6 +77,13 @@ class ActuatorTest {
                   .statusCode())
           .isEqualTo(200);
       assertThat(get(context, "/inbox").body()).contains("slow");
+      assertThat(
+              post(
+                      context,
+                      "{\"action\":\"resume\",\"handler\":\"see\",\"reason\":\"r\",\"dryRun\":true}")
+                  .body())
+          .contains("\"dryRun\":true");
+      assertThat(get(context, "/inbox").body()).as("still paused").contains("slow");
     }
   }
 
