@@ -108,7 +108,7 @@ class StartupTest {
     database.execute("UPDATE " + quoted(database, "schema_history") + " SET version = 99");
     assertThat(problems(database.dataSource()))
         .extracting(Problem::code)
-        .containsExactly(ErrorCode.SCHEMA_VERSION);
+        .containsExactly(ErrorCode.SCHEMA_TOO_NEW);
   }
 
   @Test
@@ -380,7 +380,8 @@ class StartupTest {
       assertThat(problems(database.dataSource())).isEmpty();
       assertThat(
               database.rows(
-                  "SELECT setting_value AS v FROM information_schema.settings WHERE setting_name = 'WRITE_DELAY'"))
+                  "SELECT setting_value AS v FROM information_schema.settings WHERE setting_name ="
+                      + " 'WRITE_DELAY'"))
           .isNotEmpty()
           .allSatisfy(row -> assertThat(row.get("v")).isEqualTo("0"));
     }

@@ -70,16 +70,19 @@ final class SchemaChecks {
       return false;
     }
     int highest = applied.keySet().stream().mapToInt(Integer::intValue).max().orElse(0);
-    if (highest != newest) {
+    if (highest < newest) {
       findings.problem(
           ErrorCode.SCHEMA_VERSION,
-          highest < newest
-              ? ("The tables have version %d and this library needs %d. Call"
-                      + " %s.applyTo(dataSource).")
-                  .formatted(highest, newest, session.tables.inJava())
-              : ("The tables have version %d, and this library only knows %d. Use the newer"
-                      + " library that made them.")
-                  .formatted(highest, newest));
+          "The tables have version %d and this library needs %d. Call %s.applyTo(dataSource)."
+              .formatted(highest, newest, session.tables.inJava()));
+      return false;
+    }
+    if (highest > newest) {
+      findings.problem(
+          ErrorCode.SCHEMA_TOO_NEW,
+          ("The tables have version %d, and this library only knows %d. Use the newer library that"
+                  + " made them.")
+              .formatted(highest, newest));
       return false;
     }
     for (Migrations.Script script : scripts) {

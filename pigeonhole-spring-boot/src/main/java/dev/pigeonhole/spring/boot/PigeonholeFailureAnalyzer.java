@@ -49,16 +49,16 @@ final class PigeonholeFailureAnalyzer extends AbstractFailureAnalyzer<InboxExcep
               ErrorCode.TX_MANAGER_FOREIGN,
               "Mark the transaction manager that owns the DataSource of the inbox with"
                   + " @PigeonholeTransactionManager, and the DataSource with @PigeonholeDataSource,"
-                  + " or name the manager in @Transactional(\"…\"); one of several inboxes has it in"
-                  + " pigeonhole.inboxes.<name>.transaction-manager."),
+                  + " or name the manager in @Transactional(\"…\"); one of several inboxes has it"
+                  + " in pigeonhole.inboxes.<name>.transaction-manager."),
           Map.entry(
               ErrorCode.INBOX_REQUIRED,
               "Name the channel in pigeonhole.inboxes.<name>.channels, or let one of the inboxes"
                   + " name none: it takes what is left."),
           Map.entry(
               ErrorCode.CHANNEL_UNKNOWN,
-              "Correct the name below pigeonhole.channels or in pigeonhole.inboxes, or add a method with @InboxHandler for"
-                  + " that channel."),
+              "Correct the name below pigeonhole.channels or in pigeonhole.inboxes, or add a method"
+                  + " with @InboxHandler for that channel."),
           Map.entry(
               ErrorCode.HANDLER_KEY_UNKNOWN,
               "Correct the key below pigeonhole.handlers; one with dots stands in brackets:"
@@ -116,17 +116,11 @@ final class PigeonholeFailureAnalyzer extends AbstractFailureAnalyzer<InboxExcep
                 ""));
   }
 
-  /** Tables that a newer library has made: nothing here can change them back. */
-  private static boolean isTooNew(Problem problem) {
-    return problem.code() == ErrorCode.SCHEMA_VERSION && problem.text().contains("only knows");
-  }
-
   private static String action(List<Problem> problems) {
     Set<String> actions = new LinkedHashSet<>();
     Set<String> codes = new LinkedHashSet<>();
     for (Problem each : problems) {
-      String action = isTooNew(each) ? null : ACTIONS.get(each.code());
-      actions.add(action == null ? "Do what the text says." : action);
+      actions.add(ACTIONS.getOrDefault(each.code(), "Do what the text says."));
       codes.add(each.code().text());
     }
     return String.join("\n", actions)

@@ -166,7 +166,7 @@ class FailureTest {
             "spring.datasource.url=" + url,
             "pigeonhole.jdbc.initialize-schema=never");
     assertThat(printed)
-        .contains("PH-DB-02: The tables have version 999, and this library only knows")
+        .contains("PH-DB-20: The tables have version 999, and this library only knows")
         .contains("Use the newer library")
         .doesNotContain("initialize-schema=always");
   }
