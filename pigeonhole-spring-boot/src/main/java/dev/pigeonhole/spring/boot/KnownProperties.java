@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import org.springframework.boot.context.properties.bind.Name;
 
 /** The names that properties may have, those that they once had, and what somebody meant. */
@@ -33,7 +34,18 @@ final class KnownProperties {
               "retention.batch-size", "It is gone: the pace follows from the times that are kept."),
           Map.entry("reject-messages-without-key", "It is pigeonhole.inbox.missing-id=reject now."),
           Map.entry("missing-key", "It is pigeonhole.inbox.missing-id now."),
-          Map.entry("retry.multiplier", "It is gone: waits double with each failure."));
+          Map.entry("retry.multiplier", "It is gone: waits double with each failure."),
+          Map.entry("guard.auto-cleanup", "It is gone: old receipts are always forgotten."),
+          Map.entry(
+              "guard.cleanup-interval",
+              "It is gone: the pace follows from the times that are kept."),
+          Map.entry("jdbc.schema", "It is pigeonhole.jdbc.database-schema."),
+          Map.entry("jdbc.platform", "It is gone: the database says what it is."),
+          Map.entry("jdbc.validate", "It is gone: tables are always checked."));
+
+  /** What stands before such a name: it may be said of all, of one inbox, or of one handler. */
+  private static final Pattern BEFORE_FORMER =
+      Pattern.compile("pigeonhole\\.(inbox\\.|(inboxes|handlers)\\.[^.]+\\.)?");
 
   private static final String NO_DIRECT_CHANNELS =
       "It does not exist: with Spring Boot every channel has an inbox, or the application does not"
@@ -78,20 +90,16 @@ final class KnownProperties {
         || unknown.endsWith(".allow-without-inbox")) {
       return NO_DIRECT_CHANNELS;
     }
-    for (String prefix : List.of("pigeonhole.inbox.", "pigeonhole.")) {
-      if (unknown.startsWith(prefix)) {
-        String rest = unknown.substring(prefix.length());
-        Optional<String> former =
-            FORMER.entrySet().stream()
-                .filter(each -> rest.equals(each.getKey()) || rest.startsWith(each.getKey() + "."))
-                .map(Map.Entry::getValue)
-                .findFirst();
-        if (former.isPresent()) {
-          return former.get();
-        }
-      }
-    }
-    return nearest(unknown).map(each -> "Did you mean %s?".formatted(each)).orElse("Remove it.");
+    return former(BEFORE_FORMER.matcher(unknown).replaceFirst(""))
+        .or(() -> nearest(unknown).map(each -> "Did you mean %s?".formatted(each)))
+        .orElse("Remove it.");
+  }
+
+  private static Optional<String> former(String name) {
+    return FORMER.entrySet().stream()
+        .filter(each -> name.equals(each.getKey()) || name.startsWith(each.getKey() + "."))
+        .map(Map.Entry::getValue)
+        .findFirst();
   }
 
   static Optional<String> nearest(String unknown) {

@@ -1,5 +1,7 @@
 package dev.pigeonhole.spring.boot;
 
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.spring.GuardTemplate;
@@ -14,9 +16,11 @@ import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
@@ -94,6 +98,23 @@ public final class PigeonholeAutoConfiguration {
                   + " database, messages and receipts included. Remove spring.h2.console.enabled"
                   + " wherever others than you can reach this application.");
         }
+      };
+    }
+  }
+
+  /** Before anything else: whoever needs the outbox would only say that there is none. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnProperty("pigeonhole.outbox.enabled")
+  @ConditionalOnMissingClass("dev.pigeonhole.outbox.Outbox")
+  static class MissingOutboxConfiguration {
+
+    @Bean
+    static BeanFactoryPostProcessor pigeonholeMissingOutbox() {
+      return beans -> {
+        throw new ConfigurationException(
+            ErrorCode.TRANSPORT_MISSING,
+            "pigeonhole.outbox.enabled is true, and its library is not there. Add"
+                + " pigeonhole-outbox.");
       };
     }
   }

@@ -202,6 +202,10 @@ final class PropertyChecks {
   private void outbox(Outbox outbox) {
     String at = "pigeonhole.outbox.";
     retry(at + "retry.", outbox.retry());
+    Duration least = Duration.ofMillis(1);
+    Duration most = Duration.ofHours(1);
+    between(
+        ErrorCode.TIMEOUT_INVALID, at + "send-timeout", outbox.sendTimeout(), least, most, "1ms");
     kept(at + "keep", outbox.keep(), Duration.ofSeconds(1));
     size(at + "max-message-size", outbox.maxMessageSize());
   }

@@ -202,7 +202,12 @@ class AutoConfigurationTest {
                 .hasSingleBean(OutboxTemplate.class));
     enabled
         .withClassLoader(new FilteredClassLoader("dev.pigeonhole.outbox"))
-        .run(context -> assertThat(context).doesNotHaveBean("pigeonholeOutbox"));
+        .run(
+            context ->
+                assertThat(context)
+                    .getFailure()
+                    .hasMessageContaining("PH-SPR-05")
+                    .hasMessageContaining("Add pigeonhole-outbox."));
   }
 
   @Test

@@ -87,8 +87,9 @@ class FailureTest {
                 "pigeonhole.inbox.lanes=0",
                 "pigeonhole.jdbc.table-prefix=a-b",
                 "pigeonhole.inbox.retention.keep-receipts=0s",
+                "pigeonhole.outbox.send-timeout=0s",
                 "pigeonhole.handlers.see.retry.max-attempts=0"))
-        .contains("Pigeonhole cannot start, for 5 reasons:")
+        .contains("Pigeonhole cannot start, for 6 reasons:")
         .contains(
             "PH-CFG-01: pigeonhole.inbox.dead-after is 5s, and pigeonhole.inbox.beat is 2s: a node"
                 + " that misses one beat would be taken for dead. Make dead-after at least three"
@@ -96,6 +97,7 @@ class FailureTest {
         .contains("PH-CFG-05: pigeonhole.inbox.lanes is 0. Use 1 to 4,096.")
         .contains("PH-CFG-06: pigeonhole.jdbc.table-prefix: ")
         .contains("PH-RET-01: pigeonhole.inbox.retention.keep-receipts is 0ms. Use 1s to 36500d.")
+        .contains("PH-CFG-02: pigeonhole.outbox.send-timeout is 0ms. Use 1ms to 3600s.")
         .contains("PH-CFG-03: pigeonhole.handlers.see.retry.max-attempts is 0.");
   }
 

@@ -60,6 +60,12 @@ class PropertiesTest {
         .contains("every channel has an inbox");
     assertThat(KnownProperties.wayOut("pigeonhole.inboxes.shop.dead-afer"))
         .isEqualTo("Did you mean pigeonhole.inboxes.shop.dead-after?");
+    assertThat(KnownProperties.wayOut("pigeonhole.inboxes.shop.max-retries"))
+        .contains("retry.max-attempts");
+    assertThat(KnownProperties.wayOut("pigeonhole.handlers.reserve.max-retries"))
+        .contains("retry.max-attempts");
+    assertThat(KnownProperties.wayOut("pigeonhole.jdbc.schema")).contains("database-schema");
+    assertThat(KnownProperties.wayOut("pigeonhole.jdbc.validate")).contains("always checked");
     assertThat(KnownProperties.wayOut("pigeonhole.x")).isEqualTo("Remove it.");
   }
 
