@@ -105,7 +105,7 @@ final class InboxFactory {
       }
     }
     Builders.apply(inbox.options(), builder);
-    builder.concurrency(concurrency(inbox, store, channels));
+    builder.concurrency(concurrency(inbox, store));
     threads.executor().ifPresent(builder::executor);
     beans.getBeanProvider(PayloadCodec.class).ifUnique(builder::codec);
     beans
@@ -297,22 +297,29 @@ final class InboxFactory {
                 name,
                 wanted == Transport.KAFKA
                     ? "spring-boot-starter-kafka"
-                    : "spring-boot-starter-amqp (from Spring Boot 4.2 on: spring-boot-starter-rabbitmq)"));
+                    : "spring-boot-starter-amqp (from Spring Boot 4.2 on:"
+                        + " spring-boot-starter-rabbitmq)"));
   }
 
   /** So many that a pool of the usual size is enough, unless somebody says how many. */
-  private int concurrency(PlannedInbox inbox, InboxStore store, Set<String> channels) {
+  private int concurrency(PlannedInbox inbox, InboxStore store) {
     Integer said = inbox.options().concurrency();
     if (said != null) {
       return said;
     }
+    List<PlannedInbox> sharing =
+        planned.stream()
+            .filter(each -> Objects.equals(each.dataSource(), inbox.dataSource()))
+            .toList();
     long handlers =
         inboxes.transactionalHandlers().stream()
-            .filter(each -> inboxes.channelOf(each).filter(channels::contains).isPresent())
+            .filter(each -> sharing.contains(inboxOf(inboxes.channelOf(each).orElse(""))))
             .count();
-    // To accept, read, settle and beat, and to listen.
-    int engine = inbox.options().notifying() ? 5 : 4;
-    int slots = connections(store) - engine;
+    // To accept, read, settle and beat, and to listen. Callers publish on their own connection.
+    int engines =
+        sharing.stream().mapToInt(each -> each.options().notifying() ? 5 : 4).sum()
+            + (properties.outbox().enabled() ? 3 : 0);
+    int slots = connections(store) - engines;
     int fit = (int) Math.max(1, Math.min(DEFAULT_CONCURRENCY, slots / Math.max(1, handlers)));
     if (handlers > 0 && fit < DEFAULT_CONCURRENCY) {
       LOG.info(

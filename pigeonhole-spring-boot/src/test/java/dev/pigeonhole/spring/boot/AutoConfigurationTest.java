@@ -20,6 +20,7 @@ import dev.pigeonhole.spring.InboxHandler;
 import dev.pigeonhole.spring.InboxTemplate;
 import dev.pigeonhole.spring.OutboxTemplate;
 import dev.pigeonhole.spring.PigeonholeLifecycle;
+import dev.pigeonhole.spring.SpringInboxes;
 import dev.pigeonhole.support.Eventually;
 import java.time.Duration;
 import java.util.List;
@@ -27,13 +28,17 @@ import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.jackson.autoconfigure.JacksonAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceTransactionManagerAutoConfiguration;
+import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -45,6 +50,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.annotation.Transactional;
 
 /** Which beans there are, and when they keep away. */
+@ExtendWith(OutputCaptureExtension.class)
 class AutoConfigurationTest {
 
   static ApplicationContextRunner runner() {
@@ -271,6 +277,50 @@ class AutoConfigurationTest {
   }
 
   @Test
+  void whatSomebodyHasDeclaredIsNotMadeAgain() {
+    runner()
+        .withUserConfiguration(Handling.class, OwnBeans.class)
+        .withPropertyValues("pigeonhole.outbox.enabled=true")
+        .run(
+            context -> {
+              assertThat(context).hasNotFailed().doesNotHaveBean("pigeonholeOutboxRelay");
+              for (Class<?> each :
+                  List.of(
+                      JdbcStore.class,
+                      SpringInboxes.class,
+                      IdempotentMethods.class,
+                      InboxTemplate.class,
+                      GuardTemplate.class,
+                      Outbox.class,
+                      OutboxTemplate.class)) {
+                assertThat(context.getBeanNamesForType(each))
+                    .singleElement()
+                    .asString()
+                    .startsWith("own");
+              }
+            });
+  }
+
+  /** Whoever gets no connection gives no sign of life. */
+  @Test
+  void allThatShareAPoolHaveRoomInIt(CapturedOutput output) {
+    runner()
+        .withUserConfiguration(TransactionalHandling.class, Publishing.class)
+        .withPropertyValues(
+            "pigeonhole.outbox.enabled=true", "spring.datasource.hikari.maximum-pool-size=15")
+        .run(context -> assertThat(context).hasNotFailed());
+    assertThat(output).as("15 - 4 - 3, for two handlers").contains("Handlers run 4 at once");
+    runner()
+        .withUserConfiguration(TransactionalHandling.class, TransactionalParcels.class)
+        .withPropertyValues(
+            "pigeonhole.inboxes.shop.channels=orders",
+            "pigeonhole.inboxes.parcels.table-prefix=parcels_",
+            "spring.datasource.hikari.maximum-pool-size=17")
+        .run(context -> assertThat(context).hasNotFailed());
+    assertThat(output).as("17 - 4 - 4, for three handlers").contains("Handlers run 3 at once");
+  }
+
+  @Test
   void aContextThatIsStoppedAndStartedAgainGoesOn() {
     runner()
         .withUserConfiguration(Handling.class)
@@ -353,11 +403,57 @@ class AutoConfigurationTest {
   }
 
   @Configuration(proxyBeanMethods = false)
+  static class TransactionalParcels {
+    @InboxHandler(channel = "parcels", key = "pack")
+    @Transactional
+    public void pack(Order order) {}
+  }
+
+  @Configuration(proxyBeanMethods = false)
   static class OwnInbox {
     @Bean
     Inbox mine(JdbcStore store) {
       Channel channel = Channel.named("mine").on(String.class).handle("mine", each -> {}).build();
       return Inbox.on(store).channel(channel).build();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class OwnBeans {
+    @Bean
+    @DependsOnDatabaseInitialization
+    JdbcStore ownStore(DataSource dataSource) {
+      return JdbcStore.of(dataSource);
+    }
+
+    @Bean
+    SpringInboxes ownInboxes() {
+      return new SpringInboxes();
+    }
+
+    @Bean
+    static IdempotentMethods ownMethods() {
+      return new IdempotentMethods();
+    }
+
+    @Bean
+    InboxTemplate ownInboxTemplate(Inbox inbox, JdbcStore store) {
+      return InboxTemplate.of(inbox, store);
+    }
+
+    @Bean
+    GuardTemplate ownGuard(JdbcStore store, PlatformTransactionManager manager) {
+      return GuardTemplate.on(store, manager, guard -> guard.named("inbox"));
+    }
+
+    @Bean
+    Outbox ownOutbox(JdbcStore store) {
+      return Outbox.on(store).route(Order.class, new Nowhere()).build();
+    }
+
+    @Bean
+    OutboxTemplate ownOutboxTemplate(Outbox outbox, JdbcStore store) {
+      return OutboxTemplate.of(outbox, store);
     }
   }
 
