@@ -37,7 +37,7 @@ record BeanMethod(String bean, Class<?> type, Method method) {
         continue;
       }
       Class<?> type = AutoProxyUtils.determineTargetClass(beans, name);
-      if (type == null) {
+      if (type == null || isOfSpring(type)) {
         continue;
       }
       Class<?> user = ClassUtils.getUserClass(type);
@@ -48,6 +48,11 @@ record BeanMethod(String bean, Class<?> type, Method method) {
           .forEach((method, value) -> found.put(new BeanMethod(name, user, method), value));
     }
     return found;
+  }
+
+  /** Most beans are, and looking through their methods takes time at every start. */
+  static boolean isOfSpring(Class<?> type) {
+    return type.getName().startsWith("org.springframework.");
   }
 
   private static int compare(BeanMethod one, BeanMethod other) {
@@ -77,8 +82,8 @@ record BeanMethod(String bean, Class<?> type, Method method) {
     }
     if (AopUtils.isJdkDynamicProxy(bean) && onProxy(bean) == null) {
       problems.add(
-          "the bean is behind a proxy of its interfaces, and none of them has the method. Declare it"
-              + " in an interface, or let Spring proxy the class (proxyTargetClass = true).");
+          "the bean is behind a proxy of its interfaces, and none of them has the method. Declare"
+              + " it in an interface, or let Spring proxy the class (proxyTargetClass = true).");
     } else if (AopUtils.isCglibProxy(bean) && Modifier.isFinal(modifiers)) {
       problems.add(
           "it is final and the bean is behind a proxy, so it would run on the proxy itself, whose"

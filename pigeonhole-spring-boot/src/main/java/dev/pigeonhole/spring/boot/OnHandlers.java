@@ -16,7 +16,6 @@ import org.springframework.context.annotation.ConfigurationCondition;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.MethodIntrospector.MetadataLookup;
 import org.springframework.core.annotation.AnnotatedElementUtils;
-import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 import org.springframework.util.ClassUtils;
 
@@ -55,7 +54,8 @@ final class OnHandlers extends SpringBootCondition implements ConfigurationCondi
   }
 
   private static boolean handles(@Nullable Class<?> type) {
-    if (type == null || !AnnotationUtils.isCandidateClass(type, InboxHandler.class)) {
+    // Most beans are of Spring, and looking through their methods takes time at every start.
+    if (type == null || type.getName().startsWith("org.springframework.")) {
       return false;
     }
     Map<?, InboxHandler> methods =
