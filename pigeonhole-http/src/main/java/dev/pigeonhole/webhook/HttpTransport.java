@@ -9,6 +9,7 @@ import dev.pigeonhole.transport.SendThreads;
 import dev.pigeonhole.transport.Sent;
 import dev.pigeonhole.transport.Transport;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -139,27 +140,46 @@ final class HttpTransport implements Transport {
   }
 
   /** HTTP tells no two names apart by the size of their letters, so neither may this map. */
-  private Map<String, String> headers(Envelope envelope) {
-    Map<String, String> headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
+  private Map<String, List<String>> headers(Envelope envelope) {
+    Map<String, List<String>> headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
     envelope
         .headers()
         .asMap()
         .forEach(
             (name, value) -> {
-              String text = value == null || value instanceof byte[] ? null : value.toString();
-              if (text != null && !OutgoingHttp.sets(name) && OutgoingHttp.carries(name, text)) {
-                headers.put(name, text);
+              if (!OutgoingHttp.sets(name)) {
+                headers.put(name, lines(name, value));
               }
             });
-    headers.putAll(http.givenHeaders());
+    http.givenHeaders().forEach((name, value) -> headers.put(name, List.of(value)));
     headers.put(
         "Content-Type",
-        envelope
-            .contentType()
-            .filter(mediaType -> OutgoingHttp.carries("Content-Type", mediaType))
-            .orElse("application/octet-stream"));
-    envelope.type().ifPresent(type -> headers.put(TYPE, id(type)));
+        List.of(
+            envelope
+                .contentType()
+                .filter(mediaType -> OutgoingHttp.carries("Content-Type", mediaType))
+                .orElse("application/octet-stream")));
+    envelope.type().ifPresent(type -> headers.put(TYPE, List.of(id(type))));
     return headers;
+  }
+
+  /** A list has a line for each of its values. None for what HTTP cannot carry as a whole. */
+  private static List<String> lines(String name, @Nullable Object value) {
+    List<?> values =
+        value instanceof List<?> list ? list : value == null ? List.of() : List.of(value);
+    List<String> lines = new ArrayList<>(values.size());
+    for (Object each : values) {
+      boolean isText =
+          each instanceof String
+              || each instanceof Number
+              || each instanceof Boolean
+              || each instanceof Instant;
+      if (!isText || !OutgoingHttp.carries(name, each.toString())) {
+        return List.of();
+      }
+      lines.add(each.toString());
+    }
+    return lines;
   }
 
   /** As it is where it can be; two different ones never look alike. */

@@ -209,15 +209,17 @@ public final class OutgoingHttp implements MessageHandler<byte[]> {
   public void send(Received<?> received, byte[] body) {
     Duration time =
         received.timeLeft().filter(it -> it.compareTo(choices.timeout) < 0).orElse(choices.timeout);
-    Map<String, String> headers = new LinkedHashMap<>(choices.headers);
-    headers.put("Content-Type", choices.contentType);
+    Map<String, List<String>> headers = new LinkedHashMap<>();
+    choices.headers.forEach((name, value) -> headers.put(name, List.of(value)));
+    headers.put("Content-Type", List.of(choices.contentType));
     judge(exchange(received.idempotencyKey(), headers, body, time, post -> {}));
   }
 
   /**
    * This as a transport, for an outbox: {@code webhook-id} is the id of the message,
    * percent-encoded where it has other characters than visible ones of ASCII, {@code webhook-type}
-   * its type, and headers of the message are headers of the request, as far as HTTP can carry them.
+   * its type, and headers of the message are headers of the request, as far as HTTP can carry them:
+   * a list has a line for each value; bytes, maps and other text than printable ASCII are left out.
    * An answer of 404 or 410 means that nobody takes it.
    *
    * @throws IllegalStateException if it has no address yet
@@ -258,7 +260,11 @@ public final class OutgoingHttp implements MessageHandler<byte[]> {
    * @param opened is given what has to be closed to end it early
    */
   Post.Reply exchange(
-      String id, Map<String, String> headers, byte[] body, Duration time, Consumer<Post> opened) {
+      String id,
+      Map<String, List<String>> headers,
+      byte[] body,
+      Duration time,
+      Consumer<Post> opened) {
     Target to = required();
     List<InetAddress> addresses =
         new AddressGuard(choices.resolver, choices.privateAddresses).resolve(to);
@@ -275,16 +281,16 @@ public final class OutgoingHttp implements MessageHandler<byte[]> {
     }
   }
 
-  private void sign(Map<String, String> headers, String id, byte[] body) {
+  private void sign(Map<String, List<String>> headers, String id, byte[] body) {
     String time = Long.toString(choices.clock.instant().getEpochSecond());
-    headers.put(StandardSignature.ID, id);
-    headers.put(StandardSignature.TIME, time);
+    headers.put(StandardSignature.ID, List.of(id));
+    headers.put(StandardSignature.TIME, List.of(time));
     Secrets secrets = choices.secrets;
     if (secrets != null) {
       byte[] content = StandardSignature.content(id, time, body);
       headers.put(
           StandardSignature.SIGNATURE,
-          String.join(" ", StandardKey.Shared.signature(secrets, content)));
+          List.of(String.join(" ", StandardKey.Shared.signature(secrets, content))));
     }
   }
 

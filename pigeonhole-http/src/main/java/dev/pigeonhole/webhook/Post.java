@@ -88,8 +88,9 @@ final class Post implements AutoCloseable {
 
   /**
    * @param addresses of the host, tried one after the other until one can be connected to
+   * @param headers with a line for each value
    */
-  Reply send(List<InetAddress> addresses, Map<String, String> headers, byte[] body)
+  Reply send(List<InetAddress> addresses, Map<String, List<String>> headers, byte[] body)
       throws IOException {
     Socket connected = connect(addresses);
     Socket talking = target.tls() ? secured(connected) : connected;
@@ -133,13 +134,15 @@ final class Post implements AutoCloseable {
     return secured;
   }
 
-  private String head(Map<String, String> headers, int length) {
+  private String head(Map<String, List<String>> headers, int length) {
     boolean usual = target.port() == (target.tls() ? 443 : 80);
     StringBuilder head = new StringBuilder();
     head.append("POST ").append(target.path()).append(" HTTP/1.1\r\n");
     head.append("Host: ").append(target.host()).append(usual ? "" : ":" + target.port());
     head.append("\r\n");
-    headers.forEach((name, value) -> head.append(name).append(": ").append(value).append("\r\n"));
+    headers.forEach(
+        (name, values) ->
+            values.forEach(value -> head.append(name).append(": ").append(value).append("\r\n")));
     head.append("Content-Length: ").append(length).append("\r\n");
     head.append("Connection: close\r\n\r\n");
     return head.toString();

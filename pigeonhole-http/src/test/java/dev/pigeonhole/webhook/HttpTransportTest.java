@@ -73,22 +73,50 @@ class HttpTransportTest extends TransportContract {
   @Test
   void aHeaderOfAMessageNeverStandsBesideTheOneOfEveryRequest() throws Exception {
     try (Partner partner = Partner.answering("HTTP/1.1 204 taken\r\n\r\n")) {
-      Transport transport =
-          OutgoingHttp.create()
-              .allowPorts(partner.port())
-              .unsafeAllowHttp()
-              .unsafeAllowPrivateAddresses()
-              .header("Authorization", "Bearer ours")
-              .to(URI.create("http://127.0.0.1:" + partner.port() + "/hooks"))
-              .transport();
-      Map<String, String> theirs = Map.of("authorization", "Bearer theirs", "Webhook-Type", "u");
-      Envelope envelope =
-          Envelope.of("http", "x").id("m-1").type("t").headers(Headers.of(theirs)).build();
-      assertThat(transport.send(List.of(envelope), Duration.ofSeconds(30)))
-          .containsExactly(new Sent.Confirmed());
+      sendTo(partner, Map.of("authorization", "Bearer theirs", "Webhook-Type", "u"));
       assertThat(values(partner, "authorization")).containsExactly("Bearer ours");
       assertThat(values(partner, "webhook-type")).containsExactly("t");
     }
+  }
+
+  @Test
+  void aListIsALineForEachValueAndWhatHttpCannotCarryIsLeftOut() throws Exception {
+    try (Partner partner = Partner.answering("HTTP/1.1 204 taken\r\n\r\n")) {
+      sendTo(
+          partner,
+          Map.of(
+              "tags",
+              List.of("b", "a, c", 7),
+              "none",
+              List.of(),
+              "bytes",
+              List.of(new byte[] {1}),
+              "torn",
+              List.of("ok", "no\r\nX-Evil: yes"),
+              "nested",
+              List.of(List.of("a")),
+              "map",
+              Map.of("a", "b")));
+      assertThat(values(partner, "tags")).containsExactly("b", "a, c", "7");
+      for (String name : List.of("none", "bytes", "torn", "nested", "map", "x-evil")) {
+        assertThat(values(partner, name)).as(name).isEmpty();
+      }
+    }
+  }
+
+  private static void sendTo(Partner partner, Map<String, ?> headers) throws InterruptedException {
+    Transport transport =
+        OutgoingHttp.create()
+            .allowPorts(partner.port())
+            .unsafeAllowHttp()
+            .unsafeAllowPrivateAddresses()
+            .header("Authorization", "Bearer ours")
+            .to(URI.create("http://127.0.0.1:" + partner.port() + "/hooks"))
+            .transport();
+    Envelope envelope =
+        Envelope.of("http", "x").id("m-1").type("t").headers(Headers.of(headers)).build();
+    assertThat(transport.send(List.of(envelope), Duration.ofSeconds(30)))
+        .containsExactly(new Sent.Confirmed());
   }
 
   /** HTTP does not tell names apart by the size of their letters. */
