@@ -1,6 +1,7 @@
 package dev.pigeonhole.kafka;
 
 import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.PoisonException;
@@ -9,7 +10,6 @@ import dev.pigeonhole.transport.Sent;
 import dev.pigeonhole.transport.Transport;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -21,7 +21,6 @@ import java.util.concurrent.TimeoutException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
-import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.InterruptException;
 import org.apache.kafka.common.errors.InvalidTopicException;
@@ -40,14 +39,11 @@ import org.jspecify.annotations.Nullable;
 public final class KafkaTransport implements Transport {
   private static final Duration CLOSE = Duration.ofSeconds(5);
 
-  /** How long the client may wait inside for a topic it does not know; then we look ourselves. */
-  private static final int LOOK_MILLIS = 1_000;
-
-  private final ClientSettings settings;
+  private final ProducerSettings settings;
   private final String topic;
   private @Nullable Producer<byte[], byte[]> producer; // guarded by this
 
-  private KafkaTransport(ClientSettings settings, String topic) {
+  private KafkaTransport(ProducerSettings settings, String topic) {
     this.settings = settings;
     this.topic = topic;
   }
@@ -55,18 +51,20 @@ public final class KafkaTransport implements Transport {
   /**
    * To this topic, which is never created here.
    *
-   * @param producerConfig for Kafka's producer; serializers, {@code acks} and the like are ours
-   * @throws ConfigurationException with {@code PH-KFK-08} without {@code bootstrap.servers}
+   * @param producerConfig for Kafka's producer, as its documentation knows it; {@code
+   *     bootstrap.servers} is needed. What would lose or reorder messages is refused, and nothing
+   *     that is given is changed
+   * @throws ConfigurationException with {@code PH-KFK-08} and everything that is wrong: no {@code
+   *     bootstrap.servers}, or a setting that is the transport's own, such as {@code acks}
    */
   public static KafkaTransport topic(Map<String, ?> producerConfig, String topic) {
     Objects.requireNonNull(topic, "topic");
-    if (!producerConfig.containsKey(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG)) {
-      throw new ConfigurationException(
-          ErrorCode.KAFKA_SETTING_REFUSED,
-          "The producer for topic '%s' has no 'bootstrap.servers': say where the brokers are."
-              .formatted(topic));
+    ProducerSettings settings = new ProducerSettings(producerConfig, topic);
+    List<Problem> problems = settings.problems();
+    if (!problems.isEmpty()) {
+      throw new ConfigurationException(problems);
     }
-    return new KafkaTransport(new ClientSettings(producerConfig), topic);
+    return new KafkaTransport(settings, topic);
   }
 
   @Override
@@ -171,7 +169,9 @@ public final class KafkaTransport implements Transport {
    * Whether brokers that answer know of no such topic; the producer cannot tell that from silence.
    */
   private boolean isMissing(long end) throws InterruptedException {
-    long left = Math.max(LOOK_MILLIS, TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime()));
+    long left =
+        Math.max(
+            ProducerSettings.LOOK_MILLIS, TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime()));
     Admin admin;
     try {
       admin = Admin.create(settings.forAdmin());
@@ -193,9 +193,7 @@ public final class KafkaTransport implements Transport {
   private synchronized Producer<byte[], byte[]> producer() {
     Producer<byte[], byte[]> present = producer;
     if (present == null) {
-      Map<String, Object> config = new HashMap<>(settings.forProducer());
-      config.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, LOOK_MILLIS);
-      present = new KafkaProducer<>(config);
+      present = new KafkaProducer<>(settings.forProducer());
       producer = present;
     }
     return present;

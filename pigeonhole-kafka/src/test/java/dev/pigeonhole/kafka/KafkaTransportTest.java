@@ -17,7 +17,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
+import org.apache.kafka.clients.producer.ProducerInterceptor;
+import org.apache.kafka.clients.producer.ProducerRecord;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -44,6 +48,55 @@ class KafkaTransportTest extends BrokerTransportContract {
     assertThatThrownBy(() -> KafkaTransport.topic(Map.of(), "orders"))
         .hasMessageStartingWith("PH-KFK-08")
         .hasMessageContaining("orders");
+  }
+
+  @Test
+  void settingsOfTheProducerReachIt() throws InterruptedException {
+    try (Topic topic = new Topic()) {
+      Transport transport =
+          KafkaTransport.topic(
+              Map.of(
+                  "bootstrap.servers",
+                  server.bootstrap(),
+                  "client.id",
+                  "shop",
+                  "max.request.size",
+                  100_000,
+                  "interceptor.classes",
+                  Witness.class.getName()),
+              topic.topic);
+      List<Sent> sent =
+          transport.send(
+              List.of(
+                  TestBroker.envelope(topic.topic, "m-1").build(),
+                  TestBroker.envelope(topic.topic, "large").body(new byte[200_000]).build()),
+              Duration.ofSeconds(60));
+      transport.close();
+
+      assertThat(sent.get(0)).isInstanceOf(Sent.Confirmed.class);
+      assertThat(((Sent.Failed) sent.get(1)).cause()).hasMessageStartingWith("PH-PAY-02");
+      assertThat(Witness.SEEN).contains("shop " + topic.topic);
+    }
+  }
+
+  /** Sees what a producer sends, if it is asked to. */
+  public static final class Witness implements ProducerInterceptor<byte[], byte[]> {
+    static final Set<String> SEEN = ConcurrentHashMap.newKeySet();
+    private String client = "";
+
+    @Override
+    public void configure(Map<String, ?> configs) {
+      client = String.valueOf(configs.get("client.id"));
+    }
+
+    @Override
+    public ProducerRecord<byte[], byte[]> onSend(ProducerRecord<byte[], byte[]> record) {
+      SEEN.add(client + " " + record.topic());
+      return record;
+    }
+
+    @Override
+    public void close() {}
   }
 
   @Test
