@@ -2,6 +2,7 @@ package dev.pigeonhole.kafka;
 
 import dev.pigeonhole.ErrorCode;
 import org.apache.kafka.common.InvalidRecordException;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.errors.CorruptRecordException;
@@ -49,11 +50,22 @@ enum Diagnosis {
         diagnosis = RIGHTS;
       } else if (each instanceof CorruptRecordException
           || each instanceof InvalidRecordException
-          || each instanceof RecordTooLargeException) {
+          || each instanceof RecordTooLargeException
+          || saysThatItCannotReadARecord(each)) {
         diagnosis = RECORD;
       }
     }
     return diagnosis;
+  }
+
+  /**
+   * The client knows what is wrong, and throws its plainest exception nevertheless: only the words
+   * tell that a checksum is wrong, here or at the broker. A guess that is wrong costs a wrong hint.
+   */
+  private static boolean saysThatItCannotReadARecord(Throwable failure) {
+    String words = String.valueOf(failure.getMessage());
+    return failure.getClass() == KafkaException.class
+        && (words.contains("fetching the next record") || words.contains("corrupt message"));
   }
 
   ErrorCode code() {

@@ -78,6 +78,14 @@ class TroublesTest {
     assertThat(code(new TimeoutException("down"))).isEqualTo("PH-KFK-03");
     assertThat(code(new KafkaException("read", new CorruptRecordException())))
         .isEqualTo("PH-KFK-05");
+    assertThat(
+            code(
+                new KafkaException(
+                    "Received exception when fetching the next record from orders-0.",
+                    new KafkaException("Record batch for partition orders-0 is invalid"))))
+        .isEqualTo("PH-KFK-05");
+    assertThat(code(new KafkaException("Encountered corrupt message when fetching offset 7")))
+        .isEqualTo("PH-KFK-05");
   }
 
   private static String code(Throwable failure) {
