@@ -18,18 +18,30 @@ final class Cut {
   private final CompletableFuture<@Nullable Void> inTime = new CompletableFuture<>();
   private final CompletableFuture<@Nullable Void> cut;
 
-  private Cut(Thread thread, Duration time, @Nullable Runnable before) {
-    CompletableFuture<@Nullable Void> limited =
-        inTime.orTimeout(time.toNanos(), TimeUnit.NANOSECONDS);
+  /** Fails a wait after a time, unless it is over by then. */
+  @FunctionalInterface
+  interface Timer {
+    /** The time of the JVM. */
+    Timer REAL =
+        (wait, time) -> {
+          var unused = wait.orTimeout(time.toNanos(), TimeUnit.NANOSECONDS);
+        };
+
+    void limit(CompletableFuture<?> wait, Duration time);
+  }
+
+  private Cut(Timer timer, Thread thread, Duration time, @Nullable Runnable before) {
+    timer.limit(inTime, time);
     cut =
         before == null
-            ? limited.exceptionally(late -> interrupt(thread))
-            : limited.exceptionallyAsync(late -> doThenInterrupt(before, thread), Cut::onItsOwn);
+            ? inTime.exceptionally(late -> interrupt(thread))
+            : inTime.exceptionallyAsync(
+                late -> doThenInterrupt(timer, before, thread), Cut::onItsOwn);
   }
 
   /** Interrupts the calling thread after this time, unless ended before. */
-  static Cut after(Duration time) {
-    return new Cut(Thread.currentThread(), time, null);
+  static Cut after(Timer timer, Duration time) {
+    return new Cut(timer, Thread.currentThread(), time, null);
   }
 
   /**
@@ -38,8 +50,8 @@ final class Cut {
    * @param before what is done first, on a thread of its own and for a second at most: the other
    *     side may not be listening
    */
-  static Cut after(Duration time, Runnable before) {
-    return new Cut(Thread.currentThread(), time, before);
+  static Cut after(Timer timer, Duration time, Runnable before) {
+    return new Cut(timer, Thread.currentThread(), time, before);
   }
 
   private static @Nullable Void interrupt(Thread thread) {
@@ -47,8 +59,8 @@ final class Cut {
     return null;
   }
 
-  private static @Nullable Void doThenInterrupt(Runnable before, Thread thread) {
-    Cut own = after(LAST_WORDS);
+  private static @Nullable Void doThenInterrupt(Timer timer, Runnable before, Thread thread) {
+    Cut own = after(timer, LAST_WORDS);
     try {
       before.run();
     } finally {

@@ -33,6 +33,7 @@ final class Listener implements HttpHandler {
   private final ThreadPoolExecutor threads;
   private final Map<String, WebhookEndpoint> endpoints;
   private final Duration readWithin;
+  private final Cut.Timer timer;
   private final Gate gate = new Gate();
   private final ThreadLocal<Cut> head = new ThreadLocal<>();
 
@@ -45,10 +46,12 @@ final class Listener implements HttpHandler {
       InetSocketAddress address,
       Map<String, WebhookEndpoint> endpoints,
       int threads,
-      Duration readWithin)
+      Duration readWithin,
+      Cut.Timer timer)
       throws IOException {
     this.endpoints = endpoints;
     this.readWithin = readWithin;
+    this.timer = timer;
     this.server = HttpServer.create(address, 0);
     this.threads = pool(threads, port());
     server.setExecutor(exchange -> this.threads.execute(() -> run(exchange)));
@@ -106,7 +109,7 @@ final class Listener implements HttpHandler {
 
   /** The server reads the head in here before it calls us, and would wait for it for ever. */
   private void run(Runnable exchange) {
-    Cut cut = Cut.after(readWithin);
+    Cut cut = Cut.after(timer, readWithin);
     head.set(cut);
     try {
       exchange.run();
@@ -123,7 +126,7 @@ final class Listener implements HttpHandler {
     }
     Headers headers = exchange.getRequestHeaders();
     if (isAmbiguous(headers)) {
-      Cut cut = Cut.after(readWithin);
+      Cut cut = Cut.after(timer, readWithin);
       try {
         write(
             exchange,
@@ -210,7 +213,7 @@ final class Listener implements HttpHandler {
     if (length != null && Long.parseLong(length.strip()) > limit) {
       throw WebhookEndpoint.tooLarge();
     }
-    Cut cut = Cut.after(readWithin, () -> tellTooSlow(exchange));
+    Cut cut = Cut.after(timer, readWithin, () -> tellTooSlow(exchange));
     byte[] body;
     boolean inTime;
     try {
@@ -239,7 +242,7 @@ final class Listener implements HttpHandler {
 
   /** Closing reads what is left of a body, so that the sender sees the answer; not for ever. */
   private void send(HttpExchange exchange, HttpAnswer answer) throws IOException {
-    Cut cut = Cut.after(readWithin);
+    Cut cut = Cut.after(timer, readWithin);
     try {
       write(exchange, answer);
       exchange.close();

@@ -36,16 +36,22 @@ public final class WebhookServer implements MessageSource {
   private final Map<String, Webhook> webhooks;
   private final int threads;
   private final Duration readWithin;
+  private final Cut.Timer timer;
 
   private volatile Map<String, WebhookEndpoint> endpoints = Map.of();
   private volatile @Nullable Listener listener; // set and cleared by one thread at a time
 
   private WebhookServer(
-      InetSocketAddress address, Map<String, Webhook> webhooks, int threads, Duration readWithin) {
+      InetSocketAddress address,
+      Map<String, Webhook> webhooks,
+      int threads,
+      Duration readWithin,
+      Cut.Timer timer) {
     this.address = address;
     this.webhooks = webhooks;
     this.threads = threads;
     this.readWithin = readWithin;
+    this.timer = timer;
   }
 
   /** Listens on this port of the machine itself; 0 for any that is free. */
@@ -55,7 +61,7 @@ public final class WebhookServer implements MessageSource {
 
   /** Listens where others can reach it. */
   public static WebhookServer on(InetSocketAddress address) {
-    return new WebhookServer(address, Map.of(), 8, Duration.ofSeconds(10));
+    return new WebhookServer(address, Map.of(), 8, Duration.ofSeconds(10), Cut.Timer.REAL);
   }
 
   /**
@@ -70,7 +76,8 @@ public final class WebhookServer implements MessageSource {
           ErrorCode.WEBHOOK_INVALID,
           "Two webhooks are at %s. Give one of them another path.".formatted(webhook.path()));
     }
-    return new WebhookServer(address, Collections.unmodifiableMap(more), threads, readWithin);
+    return new WebhookServer(
+        address, Collections.unmodifiableMap(more), threads, readWithin, timer);
   }
 
   /**
@@ -83,7 +90,7 @@ public final class WebhookServer implements MessageSource {
     if (threads < 1 || threads > MOST_THREADS) {
       throw outOfRange("threads", threads + "", "1 to 1,000");
     }
-    return new WebhookServer(address, webhooks, threads, readWithin);
+    return new WebhookServer(address, webhooks, threads, readWithin, timer);
   }
 
   /**
@@ -95,7 +102,12 @@ public final class WebhookServer implements MessageSource {
     if (time.isZero() || time.isNegative() || time.compareTo(LONGEST_READ) > 0) {
       throw outOfRange("readWithin", time.toString(), "above zero to 10 minutes");
     }
-    return new WebhookServer(address, webhooks, threads, time);
+    return new WebhookServer(address, webhooks, threads, time, timer);
+  }
+
+  /** Who says that a time is over; for tests. */
+  WebhookServer timer(Cut.Timer timer) {
+    return new WebhookServer(address, webhooks, threads, readWithin, timer);
   }
 
   private static ConfigurationException outOfRange(String option, String value, String range) {
@@ -154,7 +166,7 @@ public final class WebhookServer implements MessageSource {
     Map<String, WebhookEndpoint> all = new LinkedHashMap<>();
     webhooks.forEach((path, webhook) -> all.put(path, webhook.into(acceptor)));
     try {
-      listener = new Listener(address, all, threads, readWithin);
+      listener = new Listener(address, all, threads, readWithin, timer);
     } catch (IOException e) {
       throw new InboxException(
           ErrorCode.WEBHOOK_INVALID,

@@ -1,0 +1,34 @@
+package dev.pigeonhole.webhook;
+
+import java.time.Duration;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** No time is ever over but when a test says so. */
+final class StoppedTimer implements Cut.Timer {
+  private final BlockingQueue<CompletableFuture<?>> waits = new LinkedBlockingQueue<>();
+
+  @Override
+  public void limit(CompletableFuture<?> wait, Duration time) {
+    waits.add(wait);
+  }
+
+  /** What has begun after the one before. */
+  CompletableFuture<?> next() throws InterruptedException {
+    CompletableFuture<?> next = waits.poll(30, TimeUnit.SECONDS);
+    if (next == null) {
+      throw new AssertionError("nobody waits for anything");
+    }
+    return next;
+  }
+
+  /** Its time is over. */
+  static void end(CompletableFuture<?> wait) {
+    if (!wait.completeExceptionally(new TimeoutException())) {
+      throw new AssertionError("it was over before");
+    }
+  }
+}
