@@ -2,6 +2,8 @@ package dev.pigeonhole.rabbitmq;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.rabbitmq.client.AMQP.BasicProperties;
+import com.rabbitmq.client.impl.LongStringHelper;
 import dev.pigeonhole.Headers;
 import dev.pigeonhole.transport.Envelope;
 import java.math.BigDecimal;
@@ -42,6 +44,23 @@ class FieldsTest {
   }
 
   @Test
+  void rq15_longTextsThatAreNoTextStayBytes() {
+    byte[] bytes = {(byte) 0xC3, 0x28};
+    try (TestQueue queue = TestQueue.create()) {
+      queue.publish(
+          new Publisher.Outgoing(
+              "",
+              queue.name(),
+              new BasicProperties.Builder()
+                  .headers(Map.of("raw", LongStringHelper.asLongString(bytes)))
+                  .build(),
+              new byte[0]));
+      Headers headers = Envelopes.in("queue", queue.arrived().get(0)).headers();
+      assertThat(headers.get("raw")).isEqualTo(bytes);
+    }
+  }
+
+  @Test
   void rq15_kindsThatWeHaveNotBecomeTheNextWiderOne() {
     Map<String, Object> headers = new HashMap<>();
     headers.put("byte", (byte) 1);
@@ -60,14 +79,20 @@ class FieldsTest {
   }
 
   @Test
-  void rq15_numbersThatAmqpHasNoPlaceForAreText() {
+  void rq15_whatAmqpHasNoPlaceForIsText() {
     Map<String, Object> headers = new LinkedHashMap<>();
+    headers.put("time", Instant.parse("2026-01-02T03:04:05.250Z"));
+    headers.put("fine", new BigDecimal("1E-300"));
     headers.put("huge", new BigInteger("123456789012345678901234567890"));
     headers.put("exact", new BigDecimal("12345678901234567890.5"));
     headers.put("round", new BigDecimal("1E+3"));
     assertThat(through(headers))
         .isEqualTo(
             Map.of(
+                "time",
+                "2026-01-02T03:04:05.250Z",
+                "fine",
+                "1E-300",
                 "huge",
                 "123456789012345678901234567890",
                 "exact",

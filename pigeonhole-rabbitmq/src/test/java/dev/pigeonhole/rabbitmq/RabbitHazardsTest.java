@@ -3,94 +3,45 @@ package dev.pigeonhole.rabbitmq;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.rabbitmq.client.AMQP.BasicProperties;
-import com.rabbitmq.client.BuiltinExchangeType;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
-import com.rabbitmq.client.Delivery;
-import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.RabbitServer;
 import dev.pigeonhole.transport.Envelope;
 import dev.pigeonhole.transport.MessageMapper;
-import dev.pigeonhole.transport.Sent;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** What is known to go wrong between a consumer and RabbitMQ. */
-@Timeout(300)
-class RabbitHazardsTest {
-  private static final Duration QUICK = Duration.ofMillis(20);
-
-  private static int size(int small, int full) {
-    return "full".equals(System.getProperty("pigeonhole.size")) ? full : small;
-  }
-
-  private final Intake intake = new Intake();
-  private final List<RabbitSource> started = new ArrayList<>();
-  private TestQueue queue = TestQueue.create();
-
-  @AfterEach
-  void stop() {
-    intake.open();
-    started.forEach(source -> source.stop(Duration.ofSeconds(10)));
-    queue.close();
-  }
-
-  private RabbitSource start(RabbitSource source) {
-    started.add(source);
-    source.start(intake);
-    return source;
-  }
-
-  private void another(TestQueue other) {
-    queue.close();
-    queue = other;
-  }
-
-  private void send(String... ids) {
-    for (String id : ids) {
-      queue.send(Envelope.of("test", "queue").id(id).type("t").body(new byte[] {1}).build());
-    }
-  }
-
-  private void send(int count) {
-    IntStream.range(0, count).forEach(i -> send("m-" + i));
-  }
-
-  private void awaitEmpty() {
-    Eventually.until("an empty queue", Intake.LIMIT, () -> queue.unacknowledged() == 0);
-  }
-
-  private void awaitTrouble(RabbitSource source, String code) {
-    Eventually.until(
-        "trouble with " + code,
-        Intake.LIMIT,
-        () -> source.trouble().filter(it -> it.contains(code)).isPresent());
-  }
-
-  private static void awaitNoTrouble(RabbitSource source) {
-    Eventually.until("no trouble", Intake.LIMIT, () -> source.trouble().isEmpty());
-  }
-
+class RabbitHazardsTest extends SourceTests {
   @Test
   void rq01_nothingOffersToAcknowledgeWhatWasNotTaken() {
     assertThat(Arrays.stream(RabbitSource.class.getMethods()).map(it -> it.getName()))
         .noneMatch(name -> name.toLowerCase(Locale.ROOT).contains("ack"));
+  }
+
+  @Test
+  void rq01_whatIsHandedOutIsTheBrokersUntilItIsTaken() {
+    intake.close();
+    start(queue.source());
+    send("m");
+    intake.awaitOffered("m");
+    assertThat(queue.unacknowledged()).isEqualTo(1);
+
+    intake.open();
+    intake.awaitTaken("m");
+    awaitEmpty();
   }
 
   @Test
@@ -234,53 +185,6 @@ class RabbitHazardsTest {
   }
 
   @Test
-  void rq08_d103_whatCannotBePutAsideIsKeptAndTheSourceSaysSo() throws Exception {
-    String unbound = queue.name() + "-unbound";
-    RabbitTopology.create().exchange(unbound, BuiltinExchangeType.DIRECT).declare(queue.straight());
-    intake.answer("bad", offer -> Intake.refused());
-    RabbitSource source = start(queue.source().deadLetters(unbound));
-    send("bad", "good");
-    awaitTrouble(source, "PH-RMQ-05");
-    assertThat(queue.unacknowledged()).isGreaterThanOrEqualTo(1);
-
-    RabbitTopology.create()
-        .bind(queue.name() + "-aside", unbound, queue.name())
-        .declare(queue.straight());
-    intake.awaitTaken("good");
-    awaitEmpty();
-    awaitNoTrouble(source);
-    assertThat(queue.putAside()).singleElement().satisfies(this::isRefused);
-    assertThat(intake.offers("bad")).isEqualTo(1);
-  }
-
-  private void isRefused(Delivery delivery) {
-    Map<String, Object> headers = delivery.getProperties().getHeaders();
-    assertThat(headers.get("pigeonhole-code")).hasToString("PH-ID-03");
-    assertThat(headers.get("pigeonhole-reason")).hasToString("PH-ID-03: too long");
-    assertThat(headers.get("pigeonhole-queue")).hasToString(queue.name());
-  }
-
-  @Test
-  void rq08_anExchangeThatIsNotThereIsNoPlaceEither() {
-    intake.answer("bad", offer -> Intake.refused());
-    RabbitSource source = start(queue.source().deadLetters("nowhere"));
-    send("bad");
-    awaitTrouble(source, "PH-RMQ-05");
-    assertThat(source.trouble().orElseThrow()).contains("nowhere");
-    assertThat(queue.unacknowledged()).isEqualTo(1);
-  }
-
-  @Test
-  void rq08_withoutAnExchangeForThemRefusedMessagesAreKept() {
-    intake.answer("bad", offer -> Intake.refused());
-    RabbitSource source = start(RabbitSource.queue(queue.proxied(), queue.name()));
-    send("bad");
-    awaitTrouble(source, "PH-RMQ-05");
-    assertThat(source.trouble().orElseThrow()).contains(".deadLetters(…)", "PH-ID-03: too long");
-    assertThat(queue.unacknowledged()).isEqualTo(1);
-  }
-
-  @Test
   void rq10_withASingleActiveConsumerTheOrderSurvivesLostConnections() {
     another(
         TestQueue.on(RabbitServer.shared(), it -> it.argument("x-single-active-consumer", true)));
@@ -300,32 +204,6 @@ class RabbitHazardsTest {
   }
 
   @Test
-  void rq12_whatIsSentIsDurable() throws Exception {
-    RabbitTransport transport = RabbitTransport.queue(queue.proxied(), queue.name());
-    Envelope envelope = Envelope.of("test", "q").id("m").body(new byte[] {1}).build();
-    assertThat(transport.send(List.of(envelope), Intake.LIMIT))
-        .containsExactly(new Sent.Confirmed());
-    assertThat(queue.arrived())
-        .singleElement()
-        .satisfies(it -> assertThat(it.getProperties().getDeliveryMode()).isEqualTo(2));
-    transport.close();
-  }
-
-  @Test
-  void rq12_whatIsPutAsideIsDurableHoweverItCame() {
-    intake.answer(it -> Intake.refused());
-    start(queue.source());
-    queue.publish(
-        new Publisher.Outgoing(
-            "",
-            queue.name(),
-            new BasicProperties.Builder().messageId("m").deliveryMode(1).build(),
-            new byte[0]));
-    Eventually.until("it to be put aside", Intake.LIMIT, () -> queue.putAside().size() == 1);
-    assertThat(queue.putAside().get(0).getProperties().getDeliveryMode()).isEqualTo(2);
-  }
-
-  @Test
   void rq14_theIdMayBeInAHeader() {
     start(queue.source());
     queue.publish(
@@ -340,132 +218,6 @@ class RabbitHazardsTest {
     assertThat(envelope.id()).isEmpty();
     assertThat(MessageMapper.plain().type("t").idFrom("event-id").toMessage(envelope).id())
         .isEqualTo("e-1");
-  }
-
-  @Test
-  void anIdThatIsNoTextIsPutAside() {
-    start(queue.source());
-    queue.publish(
-        new Publisher.Outgoing(
-            "",
-            queue.name(),
-            new BasicProperties.Builder().messageId("a\uFFFD").deliveryMode(2).build(),
-            new byte[0]));
-    Eventually.until("it to be put aside", Intake.LIMIT, () -> queue.putAside().size() == 1);
-
-    assertThat(queue.putAside().get(0).getProperties().getHeaders().get("pigeonhole-code"))
-        .hasToString("PH-ID-05");
-    assertThat(intake.offered()).isEmpty();
-  }
-
-  /** A frame has 131,072 bytes, and all headers are in one: none is left for what we add. */
-  @Test
-  void whatAmqpCannotCarryASecondTimeIsPutAsideWithoutItsHeaders() throws Exception {
-    intake.answer("large", offer -> Intake.refused());
-    start(queue.source());
-    publishWithFullFrame("large");
-    Eventually.until("it to be put aside", Intake.LIMIT, () -> queue.putAside().size() == 1);
-    send("good");
-    intake.awaitTaken("good");
-    awaitEmpty();
-
-    Delivery aside = queue.putAside().get(0);
-    assertThat(aside.getProperties().getMessageId()).isEqualTo("large");
-    assertThat(aside.getBody()).containsExactly(7);
-    assertThat(aside.getProperties().getHeaders()).doesNotContainKey("filler");
-    assertThat(aside.getProperties().getHeaders().get("pigeonhole-code")).hasToString("PH-ID-03");
-    assertThat(aside.getProperties().getHeaders().get("pigeonhole-reason").toString())
-        .startsWith("PH-ID-03: too long")
-        .contains("headers are left out");
-  }
-
-  @Test
-  void whatAmqpCannotCarryToTheRetryQueueIsPutAside() throws Exception {
-    RabbitTopology.create().queue(RabbitQueue.retryOf(queue.name())).declare(queue.straight());
-    intake.answer("large", offer -> Intake.later());
-    start(queue.source().withRetry(3, Duration.ofMillis(10)));
-    publishWithFullFrame("large");
-    Eventually.until("it to be put aside", Intake.LIMIT, () -> queue.putAside().size() == 1);
-    awaitEmpty();
-    assertThat(intake.offers("large")).isEqualTo(1);
-    deleteQueue(RabbitQueue.retryNameOf(queue.name()));
-  }
-
-  private void publishWithFullFrame(String id) {
-    queue.publish(
-        new Publisher.Outgoing(
-            "",
-            queue.name(),
-            new BasicProperties.Builder()
-                .messageId(id)
-                .deliveryMode(2)
-                .headers(Map.of("filler", "x".repeat(130_990)))
-                .build(),
-            new byte[] {7}));
-  }
-
-  @Test
-  void aMessageThatAmqpCannotCarryFailsAloneAndShiftsNoConfirms() throws Exception {
-    RabbitTransport transport =
-        RabbitTransport.exchange(queue.proxied(), "").routingKey(queue.name());
-    Envelope good = Envelope.of("test", "q").id("good").type("t").body(new byte[] {1}).build();
-    Envelope bad = Envelope.of("test", "q").id("bad").contentType("c".repeat(300)).build();
-    List<Sent> answers = transport.send(List.of(bad, good), Intake.LIMIT);
-    assertThat(((Sent.Failed) answers.get(0)).cause())
-        .isInstanceOf(PoisonException.class)
-        .hasMessageStartingWith("PH-MAP-01");
-    for (int i = 0; i < 3; i++) {
-      assertThat(transport.send(List.of(good), Intake.LIMIT)).containsExactly(new Sent.Confirmed());
-    }
-    transport.close();
-  }
-
-  @Test
-  void rq06_aPlaceForRefusedMessagesThatIsFullCostsNoDelivery() throws Exception {
-    String full = queue.name() + "-full";
-    RabbitTopology.create()
-        .queue(
-            RabbitQueue.classic(full)
-                .argument("x-max-length", 0L)
-                .argument("x-overflow", "reject-publish"))
-        .declare(queue.straight());
-    intake.answer("bad", offer -> Intake.refused());
-    RabbitSource source = start(queue.source().deadLetters("", full).reconnect(QUICK, QUICK));
-    send("bad");
-    awaitTrouble(source, "PH-OBX-04");
-    assertThat(queue.proxy().connections())
-        .as("of the consumer, and for refused ones")
-        .isEqualTo(2);
-    assertThat(queue.unacknowledged()).isEqualTo(1);
-
-    deleteQueue(full);
-    RabbitTopology.create().queue(RabbitQueue.classic(full)).declare(queue.straight());
-    awaitEmpty();
-    assertThat(RabbitServer.shared().messages("/", full)).isEqualTo(1);
-    assertThat(intake.offers("bad")).as("never given back meanwhile").isEqualTo(1);
-    deleteQueue(full);
-  }
-
-  @Test
-  void whatIsPutAsideCarriesNoOrdersForTheBroker() throws Exception {
-    String audit = queue.name() + "-audit";
-    RabbitTopology.create().queue(RabbitQueue.classic(audit)).declare(queue.straight());
-    intake.answer(it -> Intake.refused());
-    start(queue.source());
-    queue.publish(
-        new Publisher.Outgoing(
-            "",
-            queue.name(),
-            new BasicProperties.Builder()
-                .messageId("m")
-                .deliveryMode(2)
-                .headers(Map.of("CC", List.of(audit)))
-                .build(),
-            new byte[0]));
-    Eventually.until("it to be put aside", Intake.LIMIT, () -> queue.putAside().size() == 1);
-    assertThat(queue.putAside().get(0).getProperties().getHeaders()).doesNotContainKey("CC");
-    assertThat(RabbitServer.shared().messages("/", audit)).as("copies for others").isEqualTo(1);
-    deleteQueue(audit);
   }
 
   @Test
@@ -536,13 +288,6 @@ class RabbitHazardsTest {
     }
   }
 
-  private void deleteQueue(String name) throws Exception {
-    try (Connection connection = queue.straight().newConnection();
-        Channel channel = connection.createChannel()) {
-      channel.queueDelete(name);
-    }
-  }
-
   @Test
   void d106_garbageFromTheOtherSideIsAnotherReasonToConnectAgain() throws Exception {
     AtomicInteger connections = new AtomicInteger();
@@ -570,47 +315,5 @@ class RabbitHazardsTest {
       Eventually.until("three tries", Intake.LIMIT, () -> connections.get() >= 3);
       Eventually.until("trouble", Intake.LIMIT, () -> source.trouble().isPresent());
     }
-  }
-
-  @Test
-  void whatIsForLaterWaitsInTheRetryQueueAndComesBack() throws Exception {
-    RabbitTopology.create().queue(RabbitQueue.retryOf(queue.name())).declare(queue.straight());
-    intake.answer("slow", offer -> offer < 3 ? Intake.later() : Intake.DONE);
-    start(queue.source().withRetry(5, Duration.ofMillis(100)));
-    send("slow", "good");
-    intake.awaitTaken("slow", "good");
-    awaitEmpty();
-
-    assertThat(intake.offers("slow")).isEqualTo(3);
-    assertThat(queue.putAside()).isEmpty();
-    deleteQueue(queue.name() + ".retry");
-  }
-
-  @Test
-  void whatIsForLaterTooOftenIsPutAsideWithTheLastReason() throws Exception {
-    RabbitTopology.create().queue(RabbitQueue.retryOf(queue.name())).declare(queue.straight());
-    intake.answer("slow", offer -> Intake.later());
-    start(queue.source().withRetry(2, Duration.ofMillis(50)));
-    send("slow");
-    Eventually.until("it to be put aside", Intake.LIMIT, () -> queue.putAside().size() == 1);
-    awaitEmpty();
-
-    assertThat(intake.offers("slow")).as("once, and two retries").isEqualTo(3);
-    Map<String, Object> headers = queue.putAside().get(0).getProperties().getHeaders();
-    assertThat(headers.get("pigeonhole-reason")).hasToString("not yet");
-    assertThat(headers)
-        .as("whoever moves it back means it")
-        .doesNotContainKey("pigeonhole-retries");
-    deleteQueue(queue.name() + ".retry");
-  }
-
-  @Test
-  void whatHasNoRetryQueueIsKeptAndTheSourceSaysSo() {
-    intake.answer("slow", offer -> Intake.later());
-    RabbitSource source = start(queue.source().withRetry(2, Duration.ofMillis(50)));
-    send("slow");
-    awaitTrouble(source, "PH-RMQ-05");
-    assertThat(source.trouble().orElseThrow()).contains(queue.name() + ".retry");
-    assertThat(queue.unacknowledged()).isEqualTo(1);
   }
 }

@@ -1,12 +1,18 @@
 package dev.pigeonhole.rabbitmq;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.support.Direction;
 import dev.pigeonhole.tck.BrokerTransportContract;
 import dev.pigeonhole.transport.Envelope;
+import dev.pigeonhole.transport.Sent;
 import dev.pigeonhole.transport.Transport;
 import java.util.List;
 import java.util.OptionalInt;
+import org.junit.jupiter.api.Test;
 
+/** The transport passes the contract on a real broker. */
 class RabbitTransportTest extends BrokerTransportContract {
 
   @Override
@@ -53,5 +59,38 @@ class RabbitTransportTest extends BrokerTransportContract {
         queue.close();
       }
     };
+  }
+
+  @Test
+  void rq12_whatIsSentIsDurable() throws Exception {
+    try (TestQueue queue = TestQueue.create()) {
+      RabbitTransport transport = RabbitTransport.queue(queue.proxied(), queue.name());
+      Envelope envelope = Envelope.of("test", "q").id("m").body(new byte[] {1}).build();
+      assertThat(transport.send(List.of(envelope), Intake.LIMIT))
+          .containsExactly(new Sent.Confirmed());
+      assertThat(queue.arrived())
+          .singleElement()
+          .satisfies(it -> assertThat(it.getProperties().getDeliveryMode()).isEqualTo(2));
+      transport.close();
+    }
+  }
+
+  @Test
+  void aMessageThatAmqpCannotCarryFailsAloneAndShiftsNoConfirms() throws Exception {
+    try (TestQueue queue = TestQueue.create()) {
+      RabbitTransport transport =
+          RabbitTransport.exchange(queue.proxied(), "").routingKey(queue.name());
+      Envelope good = Envelope.of("test", "q").id("good").type("t").body(new byte[] {1}).build();
+      Envelope bad = Envelope.of("test", "q").id("bad").contentType("c".repeat(300)).build();
+      List<Sent> answers = transport.send(List.of(bad, good), Intake.LIMIT);
+      assertThat(((Sent.Failed) answers.get(0)).cause())
+          .isInstanceOf(PoisonException.class)
+          .hasMessageStartingWith("PH-MAP-01");
+      for (int i = 0; i < 3; i++) {
+        assertThat(transport.send(List.of(good), Intake.LIMIT))
+            .containsExactly(new Sent.Confirmed());
+      }
+      transport.close();
+    }
   }
 }

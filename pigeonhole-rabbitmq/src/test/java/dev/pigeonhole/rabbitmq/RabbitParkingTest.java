@@ -1,0 +1,229 @@
+package dev.pigeonhole.rabbitmq;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.rabbitmq.client.AMQP.BasicProperties;
+import com.rabbitmq.client.BuiltinExchangeType;
+import com.rabbitmq.client.Delivery;
+import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.RabbitServer;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** What is refused or for later: it waits where it can be seen, and nothing passes by unseen. */
+class RabbitParkingTest extends SourceTests {
+  @Test
+  void rq08_d103_whatCannotBePutAsideIsKeptAndTheSourceSaysSo() throws Exception {
+    String unbound = queue.name() + "-unbound";
+    RabbitTopology.create().exchange(unbound, BuiltinExchangeType.DIRECT).declare(queue.straight());
+    intake.answer("bad", offer -> Intake.refused());
+    RabbitSource source = start(queue.source().deadLetters(unbound));
+    send("bad", "good");
+    awaitTrouble(source, "PH-RMQ-05");
+    assertThat(queue.unacknowledged()).isGreaterThanOrEqualTo(1);
+
+    RabbitTopology.create()
+        .bind(queue.name() + "-aside", unbound, queue.name())
+        .declare(queue.straight());
+    intake.awaitTaken("good");
+    awaitEmpty();
+    awaitNoTrouble(source);
+    assertThat(queue.putAside()).singleElement().satisfies(this::isRefused);
+    assertThat(intake.offers("bad")).isEqualTo(1);
+  }
+
+  private void isRefused(Delivery delivery) {
+    Map<String, Object> headers = delivery.getProperties().getHeaders();
+    assertThat(headers.get("pigeonhole-code")).hasToString("PH-ID-03");
+    assertThat(headers.get("pigeonhole-reason")).hasToString("PH-ID-03: too long");
+    assertThat(headers.get("pigeonhole-queue")).hasToString(queue.name());
+  }
+
+  @Test
+  void rq08_anExchangeThatIsNotThereIsNoPlaceEither() {
+    intake.answer("bad", offer -> Intake.refused());
+    RabbitSource source = start(queue.source().deadLetters("nowhere"));
+    send("bad");
+    awaitTrouble(source, "PH-RMQ-05");
+    assertThat(source.trouble().orElseThrow()).contains("nowhere");
+    assertThat(queue.unacknowledged()).isEqualTo(1);
+  }
+
+  @Test
+  void rq08_withoutAnExchangeForThemRefusedMessagesAreKept() {
+    intake.answer("bad", offer -> Intake.refused());
+    RabbitSource source = start(RabbitSource.queue(queue.proxied(), queue.name()));
+    send("bad");
+    awaitTrouble(source, "PH-RMQ-05");
+    assertThat(source.trouble().orElseThrow()).contains(".deadLetters(…)", "PH-ID-03: too long");
+    assertThat(queue.unacknowledged()).isEqualTo(1);
+  }
+
+  @Test
+  void rq06_aPlaceForRefusedMessagesThatIsFullCostsNoDelivery() throws Exception {
+    String full = queue.name() + "-full";
+    RabbitTopology.create()
+        .queue(
+            RabbitQueue.classic(full)
+                .argument("x-max-length", 0L)
+                .argument("x-overflow", "reject-publish"))
+        .declare(queue.straight());
+    intake.answer("bad", offer -> Intake.refused());
+    RabbitSource source = start(queue.source().deadLetters("", full).reconnect(QUICK, QUICK));
+    send("bad");
+    awaitTrouble(source, "PH-OBX-04");
+    assertThat(queue.proxy().connections())
+        .as("of the consumer, and for refused ones")
+        .isEqualTo(2);
+    assertThat(queue.unacknowledged()).isEqualTo(1);
+
+    deleteQueue(full);
+    RabbitTopology.create().queue(RabbitQueue.classic(full)).declare(queue.straight());
+    awaitEmpty();
+    assertThat(RabbitServer.shared().messages("/", full)).isEqualTo(1);
+    assertThat(intake.offers("bad")).as("never given back meanwhile").isEqualTo(1);
+    deleteQueue(full);
+  }
+
+  @Test
+  void rq12_whatIsPutAsideIsDurableHoweverItCame() {
+    intake.answer(it -> Intake.refused());
+    start(queue.source());
+    queue.publish(
+        new Publisher.Outgoing(
+            "",
+            queue.name(),
+            new BasicProperties.Builder().messageId("m").deliveryMode(1).build(),
+            new byte[0]));
+    Eventually.until("it to be put aside", Intake.LIMIT, () -> queue.putAside().size() == 1);
+    assertThat(queue.putAside().get(0).getProperties().getDeliveryMode()).isEqualTo(2);
+  }
+
+  @Test
+  void anIdThatIsNoTextIsPutAside() {
+    start(queue.source());
+    queue.publish(
+        new Publisher.Outgoing(
+            "",
+            queue.name(),
+            new BasicProperties.Builder().messageId("a\uFFFD").deliveryMode(2).build(),
+            new byte[0]));
+    Eventually.until("it to be put aside", Intake.LIMIT, () -> queue.putAside().size() == 1);
+
+    assertThat(queue.putAside().get(0).getProperties().getHeaders().get("pigeonhole-code"))
+        .hasToString("PH-ID-05");
+    assertThat(intake.offered()).isEmpty();
+  }
+
+  @Test
+  void whatIsPutAsideCarriesNoOrdersForTheBroker() throws Exception {
+    String audit = queue.name() + "-audit";
+    RabbitTopology.create().queue(RabbitQueue.classic(audit)).declare(queue.straight());
+    intake.answer(it -> Intake.refused());
+    start(queue.source());
+    queue.publish(
+        new Publisher.Outgoing(
+            "",
+            queue.name(),
+            new BasicProperties.Builder()
+                .messageId("m")
+                .deliveryMode(2)
+                .headers(Map.of("CC", List.of(audit)))
+                .build(),
+            new byte[0]));
+    Eventually.until("it to be put aside", Intake.LIMIT, () -> queue.putAside().size() == 1);
+    assertThat(queue.putAside().get(0).getProperties().getHeaders()).doesNotContainKey("CC");
+    assertThat(RabbitServer.shared().messages("/", audit)).as("copies for others").isEqualTo(1);
+    deleteQueue(audit);
+  }
+
+  /** A frame has 131,072 bytes, and all headers are in one: none is left for what we add. */
+  @Test
+  void whatAmqpCannotCarryASecondTimeIsPutAsideWithoutItsHeaders() throws Exception {
+    intake.answer("large", offer -> Intake.refused());
+    start(queue.source());
+    publishWithFullFrame("large");
+    Eventually.until("it to be put aside", Intake.LIMIT, () -> queue.putAside().size() == 1);
+    send("good");
+    intake.awaitTaken("good");
+    awaitEmpty();
+
+    Delivery aside = queue.putAside().get(0);
+    assertThat(aside.getProperties().getMessageId()).isEqualTo("large");
+    assertThat(aside.getBody()).containsExactly(7);
+    assertThat(aside.getProperties().getHeaders()).doesNotContainKey("filler");
+    assertThat(aside.getProperties().getHeaders().get("pigeonhole-code")).hasToString("PH-ID-03");
+    assertThat(aside.getProperties().getHeaders().get("pigeonhole-reason").toString())
+        .startsWith("PH-ID-03: too long")
+        .contains("headers are left out");
+  }
+
+  @Test
+  void whatAmqpCannotCarryToTheRetryQueueIsPutAside() throws Exception {
+    RabbitTopology.create().queue(RabbitQueue.retryOf(queue.name())).declare(queue.straight());
+    intake.answer("large", offer -> Intake.later());
+    start(queue.source().withRetry(3, Duration.ofMillis(10)));
+    publishWithFullFrame("large");
+    Eventually.until("it to be put aside", Intake.LIMIT, () -> queue.putAside().size() == 1);
+    awaitEmpty();
+    assertThat(intake.offers("large")).isEqualTo(1);
+    deleteQueue(RabbitQueue.retryNameOf(queue.name()));
+  }
+
+  private void publishWithFullFrame(String id) {
+    queue.publish(
+        new Publisher.Outgoing(
+            "",
+            queue.name(),
+            new BasicProperties.Builder()
+                .messageId(id)
+                .deliveryMode(2)
+                .headers(Map.of("filler", "x".repeat(130_990)))
+                .build(),
+            new byte[] {7}));
+  }
+
+  @Test
+  void whatIsForLaterWaitsInTheRetryQueueAndComesBack() throws Exception {
+    RabbitTopology.create().queue(RabbitQueue.retryOf(queue.name())).declare(queue.straight());
+    intake.answer("slow", offer -> offer < 3 ? Intake.later() : Intake.DONE);
+    start(queue.source().withRetry(5, Duration.ofMillis(100)));
+    send("slow", "good");
+    intake.awaitTaken("slow", "good");
+    awaitEmpty();
+
+    assertThat(intake.offers("slow")).isEqualTo(3);
+    assertThat(queue.putAside()).isEmpty();
+    deleteQueue(queue.name() + ".retry");
+  }
+
+  @Test
+  void whatIsForLaterTooOftenIsPutAsideWithTheLastReason() throws Exception {
+    RabbitTopology.create().queue(RabbitQueue.retryOf(queue.name())).declare(queue.straight());
+    intake.answer("slow", offer -> Intake.later());
+    start(queue.source().withRetry(2, Duration.ofMillis(50)));
+    send("slow");
+    Eventually.until("it to be put aside", Intake.LIMIT, () -> queue.putAside().size() == 1);
+    awaitEmpty();
+
+    assertThat(intake.offers("slow")).as("once, and two retries").isEqualTo(3);
+    Map<String, Object> headers = queue.putAside().get(0).getProperties().getHeaders();
+    assertThat(headers.get("pigeonhole-reason")).hasToString("not yet");
+    assertThat(headers)
+        .as("whoever moves it back means it")
+        .doesNotContainKey("pigeonhole-retries");
+    deleteQueue(queue.name() + ".retry");
+  }
+
+  @Test
+  void whatHasNoRetryQueueIsKeptAndTheSourceSaysSo() {
+    intake.answer("slow", offer -> Intake.later());
+    RabbitSource source = start(queue.source().withRetry(2, Duration.ofMillis(50)));
+    send("slow");
+    awaitTrouble(source, "PH-RMQ-05");
+    assertThat(source.trouble().orElseThrow()).contains(queue.name() + ".retry");
+    assertThat(queue.unacknowledged()).isEqualTo(1);
+  }
+}

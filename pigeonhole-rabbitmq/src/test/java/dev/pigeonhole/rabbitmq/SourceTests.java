@@ -1,0 +1,76 @@
+package dev.pigeonhole.rabbitmq;
+
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Connection;
+import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.transport.Envelope;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Timeout;
+
+/** A queue, a source that reads it, and the short words of the tests of both. */
+@Timeout(300)
+abstract class SourceTests {
+  static final Duration QUICK = Duration.ofMillis(20);
+
+  static int size(int small, int full) {
+    return "full".equals(System.getProperty("pigeonhole.size")) ? full : small;
+  }
+
+  final Intake intake = new Intake();
+  private final List<RabbitSource> started = new ArrayList<>();
+  TestQueue queue = TestQueue.create();
+
+  @AfterEach
+  void stop() {
+    intake.open();
+    started.forEach(source -> source.stop(Duration.ofSeconds(10)));
+    queue.close();
+  }
+
+  RabbitSource start(RabbitSource source) {
+    started.add(source);
+    source.start(intake);
+    return source;
+  }
+
+  void another(TestQueue other) {
+    queue.close();
+    queue = other;
+  }
+
+  void send(String... ids) {
+    for (String id : ids) {
+      queue.send(Envelope.of("test", "queue").id(id).type("t").body(new byte[] {1}).build());
+    }
+  }
+
+  void send(int count) {
+    IntStream.range(0, count).forEach(i -> send("m-" + i));
+  }
+
+  void awaitEmpty() {
+    Eventually.until("an empty queue", Intake.LIMIT, () -> queue.unacknowledged() == 0);
+  }
+
+  static void awaitTrouble(RabbitSource source, String code) {
+    Eventually.until(
+        "trouble with " + code,
+        Intake.LIMIT,
+        () -> source.trouble().filter(it -> it.contains(code)).isPresent());
+  }
+
+  static void awaitNoTrouble(RabbitSource source) {
+    Eventually.until("no trouble", Intake.LIMIT, () -> source.trouble().isEmpty());
+  }
+
+  void deleteQueue(String name) throws Exception {
+    try (Connection connection = queue.straight().newConnection();
+        Channel channel = connection.createChannel()) {
+      channel.queueDelete(name);
+    }
+  }
+}
