@@ -4,6 +4,7 @@ import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.Delivery;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
 import dev.pigeonhole.transport.Acceptor;
 import dev.pigeonhole.transport.Disposition;
 import dev.pigeonhole.transport.Envelope;
@@ -147,11 +148,8 @@ final class Consumption {
     List<Envelope> envelopes = new ArrayList<>();
     for (Waiting.Offered each : batch) {
       warnIfTransient(each.delivery());
-      Envelope envelope = Envelopes.in(settings.queue(), each.delivery());
-      Parking.Parked unfit = unfit(each.delivery(), envelope);
-      if (unfit != null) {
-        refused.add(unfit);
-      } else {
+      Envelope envelope = readOrRefuse(each.delivery(), refused);
+      if (envelope != null) {
         offered.add(each);
         envelopes.add(envelope);
       }
@@ -190,29 +188,40 @@ final class Consumption {
     }
   }
 
-  /** What need not be held in memory by hundreds, or could be taken for something else. */
-  private Parking.@Nullable Parked unfit(Delivery delivery, Envelope envelope) {
-    if (delivery.getBody().length > settings.maxBody()) {
-      return new Parking.Parked(
-          delivery,
-          ErrorCode.PAYLOAD_TOO_LARGE,
-          "%s: The body has %d bytes, the limit of the source is %d. Raise .maxBody(…), or send a reference."
-              .formatted(
-                  ErrorCode.PAYLOAD_TOO_LARGE.text(),
-                  delivery.getBody().length,
-                  settings.maxBody()),
-          false);
+  private @Nullable Envelope readOrRefuse(Delivery delivery, List<Parking.Parked> refused) {
+    try {
+      return read(delivery);
+    } catch (InboxException e) {
+      refused.add(new Parking.Parked(delivery, e.code(), String.valueOf(e.getMessage()), false));
+      return null;
     }
+  }
+
+  /**
+   * Without what need not be held in memory by hundreds, nobody can walk through, or could be taken
+   * for something else.
+   */
+  private Envelope read(Delivery delivery) {
+    if (delivery.getBody().length > settings.maxBody()) {
+      throw new InboxException(
+          ErrorCode.PAYLOAD_TOO_LARGE,
+          "The body has %d bytes, the limit of the source is %d. Raise .maxBody(…), or send a reference."
+              .formatted(delivery.getBody().length, settings.maxBody()));
+    }
+    if (Fields.areTooDeep(delivery.getProperties().getHeaders())) {
+      throw new InboxException(
+          ErrorCode.HEADER_VALUE_UNSUPPORTED,
+          "A header is nested more than %d deep. Let its producer send a flat one, or put it into the body."
+              .formatted(Fields.DEEPEST));
+    }
+    Envelope envelope = Envelopes.in(settings.queue(), delivery);
     if (envelope.id().filter(id -> id.indexOf('\uFFFD') >= 0).isPresent()) {
       // The client has put it where it could not read a byte: two ids may have become one.
-      return new Parking.Parked(
-          delivery,
+      throw new InboxException(
           ErrorCode.ID_INVALID_UNICODE,
-          "%s: The message id is no text in UTF-8. Let its producer send one."
-              .formatted(ErrorCode.ID_INVALID_UNICODE.text()),
-          false);
+          "The message id is no text in UTF-8. Let its producer send one.");
     }
-    return null;
+    return envelope;
   }
 
   /** Null if it is to stop before the store could say. */

@@ -9,6 +9,7 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Date;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,7 +18,28 @@ import org.jspecify.annotations.Nullable;
 
 /** Headers as AMQP 0-9-1 knows them, and as we do: what AMQP has no place for becomes text. */
 final class Fields {
+  /** Far more than an inbox keeps, and far less than a stack holds of what walks through it. */
+  static final int DEEPEST = 100;
+
   private Fields() {}
+
+  /** Whether they are nested so deeply that whoever looks at all of it runs out of stack. */
+  static boolean areTooDeep(@Nullable Map<String, Object> table) {
+    return table != null && isDeeper(table, DEEPEST + 1);
+  }
+
+  private static boolean isDeeper(@Nullable Object value, int levels) {
+    Collection<?> inside =
+        value instanceof Map<?, ?> table
+            ? table.values()
+            : value instanceof List<?> list ? list : List.of();
+    for (Object each : inside) {
+      if (levels == 0 || isDeeper(each, levels - 1)) {
+        return true;
+      }
+    }
+    return false;
+  }
 
   static Headers in(@Nullable Map<String, Object> table) {
     return table == null || table.isEmpty() ? Headers.none() : Headers.of(map(table));

@@ -65,7 +65,8 @@ final class Parking {
             publish(again ? retries : refusals, parked.stream().map(this::message).toList()));
     for (int i = 0; i < answers.size(); i++) {
       if (settings.deadLetters() != null && isUnwritable(answers.get(i))) {
-        answers.set(i, publish(refusals, List.of(bare(parked.get(i)))).get(0));
+        Publisher.Outgoing bare = bare(parked.get(i), " AMQP cannot carry them and this reason.");
+        answers.set(i, publish(refusals, List.of(bare)).get(0));
       }
     }
     return answers;
@@ -93,6 +94,9 @@ final class Parking {
 
   private Publisher.Outgoing message(Parked parked) {
     BasicProperties properties = parked.delivery().getProperties();
+    if (Fields.areTooDeep(properties.getHeaders())) {
+      return bare(parked, " Nobody could read them."); // nor we write them again
+    }
     Map<String, @Nullable Object> headers = new HashMap<>();
     if (properties.getHeaders() != null) {
       headers.putAll(properties.getHeaders());
@@ -113,7 +117,7 @@ final class Parking {
   }
 
   /** With nothing of a length that somebody else has chosen, but for the body. */
-  private Publisher.Outgoing bare(Parked parked) {
+  private Publisher.Outgoing bare(Parked parked, String why) {
     BasicProperties properties = parked.delivery().getProperties();
     return refused(
         parked,
@@ -123,7 +127,7 @@ final class Parking {
             .contentType(properties.getContentType())
             .build(),
         new HashMap<>(),
-        " Its headers are left out: AMQP cannot carry them and this reason.");
+        " Its headers are left out." + why);
   }
 
   private Publisher.Outgoing refused(

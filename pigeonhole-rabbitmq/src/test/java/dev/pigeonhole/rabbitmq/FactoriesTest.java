@@ -3,6 +3,7 @@ package dev.pigeonhole.rabbitmq;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.rabbitmq.client.ConnectionFactory;
+import java.util.concurrent.ThreadFactory;
 import org.junit.jupiter.api.Test;
 
 class FactoriesTest {
@@ -26,5 +27,15 @@ class FactoriesTest {
     theirs.setConnectionTimeout(700);
     assertThat(Factories.own(theirs).getRequestedHeartbeat()).isEqualTo(3);
     assertThat(Factories.own(theirs).getConnectionTimeout()).isEqualTo(700);
+  }
+
+  @Test
+  void theClientsThreadsAreOursUnlessTheUserBringsThem() {
+    Thread thread = Factories.own(theirs).getThreadFactory().newThread(() -> {});
+    assertThat(thread.isDaemon()).as("as the client's own").isFalse();
+
+    ThreadFactory brought = Thread::new;
+    theirs.setThreadFactory(brought);
+    assertThat(Factories.own(theirs).getThreadFactory()).isSameAs(brought);
   }
 }
