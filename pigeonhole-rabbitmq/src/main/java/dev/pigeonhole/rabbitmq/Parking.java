@@ -18,7 +18,6 @@ import org.jspecify.annotations.Nullable;
  * and only called done when a queue has them. For one thread.
  */
 final class Parking {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
   private static final int LONGEST_REASON = 2_000;
 
   /** A delivery, why it is not taken, and whether it is worth another try. */
@@ -72,10 +71,11 @@ final class Parking {
     return answers;
   }
 
-  private static List<Sent> publish(Link link, List<Publisher.Outgoing> messages)
+  private List<Sent> publish(Link link, List<Publisher.Outgoing> messages)
       throws InterruptedException {
+    Duration patience = settings.longestParking();
     try {
-      return link.publisher(PATIENCE).publish(messages, PATIENCE);
+      return link.publisher(patience).publish(messages, patience);
     } catch (InboxException e) {
       Sent failed = new Sent.Failed(e);
       return messages.stream().map(it -> failed).toList();

@@ -152,6 +152,11 @@ public final class RabbitSource implements MessageSource {
     return with(next -> next.longestOutage = time);
   }
 
+  /** How long the broker may take to confirm what is put aside; for tests. */
+  RabbitSource longestParking(Duration time) {
+    return with(next -> next.longestParking = time);
+  }
+
   @Override
   public String name() {
     return Names.TRANSPORT + ":" + choices.queue;
@@ -271,6 +276,8 @@ public final class RabbitSource implements MessageSource {
     /** Well below the half hour after which a broker takes back what nobody acknowledges. */
     Duration longestOutage = Duration.ofMinutes(10);
 
+    Duration longestParking = Duration.ofSeconds(30);
+
     Choices(ConnectionFactory factory, String queue) {
       this.factory = Factories.own(factory);
       this.queue = Objects.requireNonNull(queue, "queue");
@@ -292,6 +299,7 @@ public final class RabbitSource implements MessageSource {
       firstReconnect = from.firstReconnect;
       lastReconnect = from.lastReconnect;
       longestOutage = from.longestOutage;
+      longestParking = from.longestParking;
     }
 
     Settings settings() {
@@ -308,7 +316,8 @@ public final class RabbitSource implements MessageSource {
           retryDelay,
           firstReconnect,
           lastReconnect,
-          longestOutage);
+          longestOutage,
+          longestParking);
     }
   }
 }

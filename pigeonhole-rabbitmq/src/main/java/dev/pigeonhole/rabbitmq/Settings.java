@@ -24,4 +24,5 @@ record Settings(
     Duration retryDelay,
     Duration firstReconnect,
     Duration lastReconnect,
-    Duration longestOutage) {}
+    Duration longestOutage,
+    Duration longestParking) {}

@@ -157,14 +157,14 @@ class RabbitBrokerFaultsTest {
     queue.send(Envelope.of("test", "queue").id("large").body(new byte[LARGE]).build());
     server.ctl("set_vm_memory_high_watermark", "0");
     try {
-      source = queue.source();
+      source = queue.source().longestParking(Duration.ofHours(1)); // so that no time ends it
       source.start(intake);
       Eventually.until(
           "the broker to read no more of it",
           Intake.LIMIT,
           () -> server.ctl("list_connections", "state").contains("blocked"));
       source.stop(Duration.ofMillis(100));
-      Eventually.until("its thread to end", Duration.ofSeconds(20), () -> !isConsuming());
+      Eventually.until("its thread to end", Intake.LIMIT, () -> !isConsuming());
     } finally {
       server.ctl("set_vm_memory_high_watermark", "0.4");
     }
