@@ -3,6 +3,11 @@ package dev.pigeonhole.outbox;
 import static dev.pigeonhole.HandlerOption.inline;
 import static dev.pigeonhole.HandlerOption.retrying;
 import static dev.pigeonhole.HandlerOption.sharedCommits;
+import static dev.pigeonhole.outbox.Office.ALL;
+import static dev.pigeonhole.outbox.Office.ONCE;
+import static dev.pigeonhole.outbox.Office.PATIENCE;
+import static dev.pigeonhole.outbox.Office.POSTGRES;
+import static dev.pigeonhole.outbox.Office.SERVERS;
 import static dev.pigeonhole.outbox.Office.order;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -52,11 +57,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** What a handler publishes goes out if, and only if, its receipt commits. */
 class HandlerPublishTest {
-  private static final String ALL = "dev.pigeonhole.support.TestDatabases#all";
-  private static final String SERVERS = "dev.pigeonhole.support.TestDatabases#servers";
-  private static final String POSTGRES = "dev.pigeonhole.outbox.Office#postgres";
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
-  private static final RetryPolicy ONCE = RetryPolicy.fixed(Duration.ofSeconds(1)).maxAttempts(1);
 
   private static InboxBuilder inbox(Office office, Outbox outbox) {
     return Inbox.on(office.store).lanes(4).outbox(outbox);

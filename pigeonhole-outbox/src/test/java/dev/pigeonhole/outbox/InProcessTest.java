@@ -1,5 +1,6 @@
 package dev.pigeonhole.outbox;
 
+import static dev.pigeonhole.outbox.Office.PATIENCE;
 import static dev.pigeonhole.outbox.Office.order;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -32,7 +33,6 @@ import org.junit.jupiter.api.Test;
 
 /** An inbox of the process is a transport like any other, wherever it keeps its messages. */
 class InProcessTest extends TransportContract {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   @Override
   protected TransportTarget target() {

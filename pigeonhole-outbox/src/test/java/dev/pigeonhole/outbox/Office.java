@@ -1,6 +1,9 @@
 package dev.pigeonhole.outbox;
 
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.InboxBuilder;
 import dev.pigeonhole.Message;
+import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.support.DatabaseKind;
@@ -9,11 +12,21 @@ import dev.pigeonhole.support.TestDatabases;
 import dev.pigeonhole.testkit.TestClock;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import javax.sql.DataSource;
 
 /** A database with the tables of an inbox and of an outbox, and the short words of these tests. */
 final class Office {
+  /** For {@code @MethodSource}: on which databases a test runs. */
+  static final String ALL = "dev.pigeonhole.support.TestDatabases#all";
+
+  static final String SERVERS = "dev.pigeonhole.support.TestDatabases#servers";
+  static final String POSTGRES = "dev.pigeonhole.outbox.Office#postgres";
+
+  static final Duration PATIENCE = Duration.ofSeconds(60);
+  static final RetryPolicy ONCE = RetryPolicy.fixed(Duration.ofSeconds(1)).maxAttempts(1);
+
   final TestDatabase database;
   final DataSource pool;
   final TestClock clock = new TestClock();
@@ -57,6 +70,11 @@ final class Office {
         .lanes(4)
         .route(OrderPlaced.class, transport)
         .build();
+  }
+
+  /** The other side, in the same database. */
+  InboxBuilder inbox() {
+    return Inbox.on(store).lanes(4).codec(new LineCodec());
   }
 
   static Message order(int number) {

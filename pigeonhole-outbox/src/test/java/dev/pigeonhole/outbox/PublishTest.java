@@ -1,5 +1,8 @@
 package dev.pigeonhole.outbox;
 
+import static dev.pigeonhole.outbox.Office.ALL;
+import static dev.pigeonhole.outbox.Office.POSTGRES;
+import static dev.pigeonhole.outbox.Office.SERVERS;
 import static dev.pigeonhole.outbox.Office.order;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -28,9 +31,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** What is published is staged with the caller's writes, or not at all. */
 class PublishTest {
-  private static final String ALL = "dev.pigeonhole.support.TestDatabases#all";
-  private static final String SERVERS = "dev.pigeonhole.support.TestDatabases#servers";
-  private static final String POSTGRES = "dev.pigeonhole.outbox.Office#postgres";
 
   @ParameterizedTest
   @MethodSource(ALL)
@@ -347,7 +347,7 @@ class PublishTest {
     Office office = Office.in(database).withEffects();
     Channel notes =
         Channel.named("notes").on(String.class).named("note").handle("keep", note -> {}).build();
-    Inbox inbox = Inbox.on(office.store).lanes(4).codec(new LineCodec()).channel(notes).build();
+    Inbox inbox = office.inbox().channel(notes).build();
     Outbox outbox =
         office
             .outbox()

@@ -1,5 +1,6 @@
 package dev.pigeonhole.outbox;
 
+import static dev.pigeonhole.outbox.Office.SERVERS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.Inbox;
@@ -32,7 +33,7 @@ class RelayCrashTest {
   private static final int MESSAGES = 30;
 
   @ParameterizedTest
-  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  @MethodSource(SERVERS)
   void ob01_ob02_ob03_aRelayThatIsKilledAnywhereLosesNothingAndNothingHappensTwice(
       TestDatabase database) {
     Office office = Office.in(database).withEffects();

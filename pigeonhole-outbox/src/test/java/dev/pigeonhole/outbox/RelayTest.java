@@ -1,5 +1,8 @@
 package dev.pigeonhole.outbox;
 
+import static dev.pigeonhole.outbox.Office.PATIENCE;
+import static dev.pigeonhole.outbox.Office.POSTGRES;
+import static dev.pigeonhole.outbox.Office.SERVERS;
 import static dev.pigeonhole.outbox.Office.order;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -31,9 +34,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Nothing is called sent that was not confirmed, and nothing that was staged is lost. */
 class RelayTest {
-  private static final String SERVERS = "dev.pigeonhole.support.TestDatabases#servers";
-  private static final String POSTGRES = "dev.pigeonhole.outbox.Office#postgres";
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private static DeliveryView find(Outbox outbox, String id) {
     return outbox.admin().find("outbox", id, "OrderPlaced").orElseThrow();

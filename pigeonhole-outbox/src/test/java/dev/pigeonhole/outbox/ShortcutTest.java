@@ -1,6 +1,9 @@
 package dev.pigeonhole.outbox;
 
 import static dev.pigeonhole.HandlerOption.inline;
+import static dev.pigeonhole.outbox.Office.ALL;
+import static dev.pigeonhole.outbox.Office.POSTGRES;
+import static dev.pigeonhole.outbox.Office.SERVERS;
 import static dev.pigeonhole.outbox.Office.order;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -36,9 +39,6 @@ import org.slf4j.LoggerFactory;
 
 /** Inside one database a message needs no relay. */
 class ShortcutTest {
-  private static final String ALL = "dev.pigeonhole.support.TestDatabases#all";
-  private static final String SERVERS = "dev.pigeonhole.support.TestDatabases#servers";
-  private static final String POSTGRES = "dev.pigeonhole.outbox.Office#postgres";
 
   private final List<String> handled = new CopyOnWriteArrayList<>();
 
@@ -48,7 +48,7 @@ class ShortcutTest {
             .on(OrderPlaced.class)
             .handleMessage("ship", received -> handled.add(received.message().toString()))
             .build();
-    return Inbox.on(office.store).lanes(4).codec(new LineCodec()).channel(orders).build();
+    return office.inbox().channel(orders).build();
   }
 
   @ParameterizedTest
@@ -103,9 +103,8 @@ class ShortcutTest {
     Channel now =
         Channel.named("now").on(OrderPlaced.class).handle("at-once", each -> {}, inline()).build();
     Inbox shipping =
-        Inbox.on(office.store)
-            .lanes(4)
-            .codec(new LineCodec())
+        office
+            .inbox()
             .channel(now)
             .channel(Channel.named("text").on(String.class).handle("t", each -> {}).build())
             .build();
@@ -158,9 +157,8 @@ class ShortcutTest {
             .handleMessage("ship", received -> handled.add(received.message().id()))
             .build();
     Inbox shipping =
-        Inbox.on(office.store)
-            .lanes(4)
-            .codec(new LineCodec())
+        office
+            .inbox()
             .channel(orders)
             .polling(Duration.ofMinutes(5), Duration.ofMinutes(5))
             .build();
@@ -182,7 +180,7 @@ class ShortcutTest {
             .keyedBy(OrderPlaced::order)
             .handle("ship", order -> {})
             .build();
-    Inbox shipping = Inbox.on(office.store).lanes(4).codec(new LineCodec()).channel(orders).build();
+    Inbox shipping = office.inbox().channel(orders).build();
     Outbox outbox = office.outbox().into(OrderPlaced.class, shipping.publisher("orders")).build();
 
     assertThat(office.<String>commit(connection -> outbox.publish(connection, order(1))))
@@ -261,7 +259,7 @@ class ShortcutTest {
             .on(OrderPlaced.class)
             .handleMessage("ship", received -> handled.add(received.message().id()))
             .build();
-    Inbox shipping = Inbox.on(office.store).lanes(4).codec(new LineCodec()).channel(orders).build();
+    Inbox shipping = office.inbox().channel(orders).build();
     Publisher channel = shipping.publisher("orders");
     office.commit(
         connection -> {

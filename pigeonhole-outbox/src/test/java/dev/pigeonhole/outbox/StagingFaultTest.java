@@ -1,6 +1,7 @@
 package dev.pigeonhole.outbox;
 
 import static dev.pigeonhole.HandlerOption.retrying;
+import static dev.pigeonhole.outbox.Office.ONCE;
 import static dev.pigeonhole.outbox.Office.order;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -10,7 +11,6 @@ import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
-import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.StoreException;
@@ -23,7 +23,6 @@ import dev.pigeonhole.support.TestDatabases;
 import dev.pigeonhole.transport.Publisher;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -33,7 +32,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** The way to the database breaks while a handler's messages are staged. */
 class StagingFaultTest {
-  private static final RetryPolicy ONCE = RetryPolicy.fixed(Duration.ofSeconds(1)).maxAttempts(1);
 
   /** Stages in an outbox, after the test has had a look at the connection. */
   private record Watched(Outbox outbox, Look look) implements Publisher {
