@@ -384,6 +384,20 @@ class RelayTest {
 
   @ParameterizedTest
   @MethodSource(POSTGRES)
+  void drainingSaysHowManyAttemptsItTookAndLeavesNoTransportOpen(TestDatabase database) {
+    Office office = Office.in(database);
+    Outbox outbox = office.sending();
+    office.commit(connection -> outbox.publish(connection, List.of(order(1), order(2), order(3))));
+
+    assertThat(outbox.drain()).isEqualTo(3);
+    assertThat(office.transport.confirmedIds()).hasSize(3);
+    assertThat(office.transport.closed()).isEqualTo(1);
+    assertThat(outbox.drain()).isZero();
+    assertThat(office.transport.closed()).isEqualTo(2);
+  }
+
+  @ParameterizedTest
+  @MethodSource(POSTGRES)
   void drainingWhatRunsIsRefusedAndTakesNoTransportAway(TestDatabase database) {
     Office office = Office.in(database);
     Outbox outbox = office.sending();
