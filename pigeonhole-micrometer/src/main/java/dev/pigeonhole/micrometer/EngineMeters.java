@@ -185,6 +185,7 @@ final class EngineMeters {
    * a node that only accepts never has any, and must not look like one that has died.
    */
   void watch(String name, InboxAdmin admin) {
+    settle(name);
     pruned(name);
     leaked(name);
     for (InboxEvent.Move move : InboxEvent.Move.values()) {

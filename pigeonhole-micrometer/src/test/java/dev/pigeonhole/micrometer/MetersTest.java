@@ -116,6 +116,9 @@ class MetersTest {
     assertThat(gauge("pigeonhole.inbox.lanes", "inbox", "shop", "state", "owned")).isZero();
     assertThat(gauge("pigeonhole.inbox.lanes", "inbox", "shop", "state", "unowned")).isPositive();
     assertThat(gauge("pigeonhole.inbox.leaked.slots", "inbox", "shop")).isZero();
+    assertThat(count("pigeonhole.inbox.settle", "inbox", "shop"))
+        .as("there before anything has been settled")
+        .isZero();
   }
 
   /** Ids, content and texts of exceptions differ each time; meters must not. */
