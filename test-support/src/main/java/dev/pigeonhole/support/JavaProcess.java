@@ -43,19 +43,26 @@ public final class JavaProcess implements AutoCloseable {
 
   /** Describes a child that runs the main method of the class. */
   public static Builder of(Class<?> main) {
-    return new Builder(main);
+    return new Builder(main.getSimpleName(), List.of(main.getName()));
+  }
+
+  /** Describes a child that runs what the jar says, with the class path that the jar says. */
+  public static Builder ofJar(Path jar) {
+    return new Builder(jar.toString(), List.of("-jar", jar.toAbsolutePath().toString()));
   }
 
   /** The command line of a child. */
   public static final class Builder {
 
-    private final Class<?> main;
+    private final String name;
+    private final List<String> program;
     private final List<String> options = new ArrayList<>();
     private final List<String> args = new ArrayList<>();
     private String classPath = "";
 
-    private Builder(Class<?> main) {
-      this.main = main;
+    private Builder(String name, List<String> program) {
+      this.name = name;
+      this.program = program;
     }
 
     public Builder args(Object... args) {
@@ -94,16 +101,17 @@ public final class JavaProcess implements AutoCloseable {
       // Children are many and short-lived on a small machine.
       command.add("-XX:+UseSerialGC");
       command.add("-XX:TieredStopAtLevel=1");
-      if (classPath.isEmpty()) {
+      if (isOnOurClassPath()) {
         command.addAll(ClassArchive.options());
       }
       command.addAll(options);
-      command.add(main.getName());
+      command.addAll(program);
       command.addAll(args);
-      return launch(
-          main.getSimpleName(),
-          command,
-          classPath.isEmpty() ? ClassArchive.classPath() : classPath);
+      return launch(name, command, isOnOurClassPath() ? ClassArchive.classPath() : classPath);
+    }
+
+    private boolean isOnOurClassPath() {
+      return classPath.isEmpty() && !program.contains("-jar");
     }
   }
 

@@ -7,14 +7,15 @@ import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.HttpService;
 import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.OrderLoad;
+import dev.pigeonhole.support.ServiceParts;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
-import java.io.File;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Map;
+import java.util.jar.Attributes;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -22,6 +23,7 @@ import tools.jackson.databind.json.JsonMapper;
 /** The service without a framework, killed in the midst of its work: every effect once. */
 class KilledServiceTest {
   private static final Duration LONG = Duration.ofMinutes(10);
+  private static final Path JAR = jar();
   private static final int ORDERS =
       "full".equals(System.getProperty("pigeonhole.size")) ? 1_000 : 200;
 
@@ -83,10 +85,9 @@ class KilledServiceTest {
         .path(key);
   }
 
-  /** As users start it: its own class path and nothing of the tests. */
+  /** As users start it: the jar, and nothing of the tests. */
   private static JavaProcess.Builder command(TestDatabase database, int port) {
-    return JavaProcess.of(PlainOrders.class)
-        .classPath(classPath())
+    return JavaProcess.ofJar(JAR)
         .heap("256m")
         .args(
             "--port=" + port,
@@ -95,14 +96,27 @@ class KilledServiceTest {
             "--password=" + database.password());
   }
 
-  /** Written by Maven before tests run. */
-  private static String classPath() {
-    try {
-      return Path.of("target/classes").toAbsolutePath()
-          + File.pathSeparator
-          + Files.readString(Path.of("target/runtime.classpath")).strip();
-    } catch (IOException e) {
-      throw new UncheckedIOException("mvn -pl examples/plain-orders -am test-compile makes it", e);
+  /**
+   * The one that a build has left. Whoever only tests has none there, or one of other classes, and
+   * gets one of the classes as they are.
+   */
+  private static Path jar() {
+    Path built = Path.of("target/plain-orders.jar");
+    ServiceParts parts = ServiceParts.ofThisModule();
+    if (parts.areIn(built)) {
+      return built;
     }
+    Path packed = Path.of("target/packed");
+    String libraries =
+        parts.packLibraries(packed.resolve("lib")).stream()
+            .map(each -> each.toUri().toString())
+            .collect(Collectors.joining(" "));
+    return parts.pack(
+        packed.resolve("plain-orders.jar"),
+        Map.of(
+            Attributes.Name.MAIN_CLASS,
+            PlainOrders.class.getName(),
+            Attributes.Name.CLASS_PATH,
+            libraries));
   }
 }

@@ -6,17 +6,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.OrderLoad;
+import dev.pigeonhole.support.RabbitServer;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Orders over HTTP to a service that is killed twice. Every order that a customer was promised has
- * each of its effects, once.
+ * Orders over HTTP to a service that is killed twice: once while its outbox leads straight into its
+ * inbox, and once, as from then on, with a broker in between. Every order that a customer was
+ * promised has each of its effects, once.
  */
 class KilledServiceTest {
   private static final int ORDERS =
@@ -25,27 +26,18 @@ class KilledServiceTest {
   /** While it holds, orders come faster than stock is reserved, whatever the machine. */
   private static final String SLOWLY = "--pigeonhole.handlers.reserve-stock.rate=2";
 
-  /**
-   * Both handlers are transactional: how an attempt ends commits with what it writes, and is not
-   * written down by itself. And orders go straight into the inbox: the outbox stages nothing, reads
-   * nothing and sends nothing. Over RabbitMQ it does, see {@link OverRabbitMqTest}.
-   */
-  private static final Set<String> OF_PARTS_NOT_USED =
-      Set.of(
-          "pigeonhole.inbox.settle",
-          "pigeonhole.outbox.publish",
-          "pigeonhole.outbox.relay",
-          "pigeonhole.outbox.relay.active",
-          "pigeonhole.outbox.messages",
-          "pigeonhole.outbox.oldest.age",
-          "pigeonhole.outbox.poll",
-          "pigeonhole.outbox.batch.size",
-          "pigeonhole.outbox.settle");
+  private static final String OVER_RABBITMQ = "--spring.profiles.active=rabbitmq";
 
   @Test
   void everyOrderHasItsEffectsOnceThoughTheServiceIsKilledTwice() throws Exception {
+    RabbitServer broker = RabbitServer.shared();
+    String host = broker.newVirtualHost();
     try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
-        SpringOrders service = SpringOrders.on(database);
+        SpringOrders service =
+            SpringOrders.on(
+                database,
+                "--spring.rabbitmq.port=" + broker.amqpPort(),
+                "--spring.rabbitmq.virtual-host=" + host);
         OrderLoad load = new OrderLoad(service.http(), 8, ORDERS)) {
       service.start(SLOWLY);
       isUp(service);
@@ -57,26 +49,29 @@ class KilledServiceTest {
       hasBacklog(service);
       kill(service, database, load);
 
-      service.start(SLOWLY);
+      service.start(SLOWLY, OVER_RABBITMQ);
       load.allow(ORDERS / 6);
       load.awaitTaken(ORDERS * 2 / 3);
       hasBacklog(service);
       kill(service, database, load);
 
-      service.start();
+      service.start(OVER_RABBITMQ);
       load.allow(ORDERS);
       load.awaitTaken(ORDERS);
+      String all = "{\"orders\":%1$d,\"invoices\":%1$d,\"reservations\":%1$d}".formatted(ORDERS);
+      Eventually.passes(LONG, () -> assertThat(service.counts().toString()).isEqualTo(all));
+      Eventually.until(LONG, () -> service.toSend() == 0 && broker.messages(host, "orders") == 0);
       Eventually.passes(LONG, () -> isDrained(service));
       isUp(service);
-      assertThat(service.counts().toString())
-          .isEqualTo("{\"orders\":%1$d,\"invoices\":%1$d,\"reservations\":%1$d}".formatted(ORDERS));
+      assertThat(service.counts().toString()).as("when nothing is left to do").isEqualTo(all);
+      assertThat(broker.messages(host, "orders.dead")).isZero();
       for (String effect : new String[] {"invoice", "reservation"}) {
         assertThat(database.count("SELECT count(DISTINCT order_id) FROM " + effect))
             .as("orders with %s", effect)
             .isEqualTo(ORDERS);
       }
       System.out.printf("%d orders, of which customers sent %d again%n", ORDERS, load.again());
-      assertThat(Meters.missingIn(service.prometheus())).isSubsetOf(OF_PARTS_NOT_USED);
+      assertThat(Meters.missingIn(service.prometheus())).isEmpty();
     }
   }
 

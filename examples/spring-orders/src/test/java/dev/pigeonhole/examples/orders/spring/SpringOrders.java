@@ -3,27 +3,24 @@ package dev.pigeonhole.examples.orders.spring;
 import dev.pigeonhole.support.HttpService;
 import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.TestDatabase;
-import java.io.File;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** The service as users start it: its own class path and nothing of the tests. */
+/** The service as users start it: the executable jar, and nothing of the tests. */
 record SpringOrders(HttpService http) implements AutoCloseable {
   static final Duration LONG = Duration.ofMinutes(10);
 
   private static final JsonMapper JSON = JsonMapper.shared();
 
   static SpringOrders on(TestDatabase database, String... more) {
+    Path jar = ExecutableJar.current();
     return new SpringOrders(
         new HttpService(
             port ->
-                JavaProcess.of(OrdersApplication.class)
-                    .classPath(classPath())
+                JavaProcess.ofJar(jar)
                     .heap("512m")
                     .args(
                         "--server.port=" + port,
@@ -31,17 +28,6 @@ record SpringOrders(HttpService http) implements AutoCloseable {
                         "--spring.datasource.username=" + database.user(),
                         "--spring.datasource.password=" + database.password())
                     .args((Object[]) more)));
-  }
-
-  /** Written by Maven before tests run. */
-  static String classPath() {
-    try {
-      return Path.of("target/classes").toAbsolutePath()
-          + File.pathSeparator
-          + Files.readString(Path.of("target/runtime.classpath")).strip();
-    } catch (IOException e) {
-      throw new UncheckedIOException("mvn -pl examples/spring-orders -am test-compile makes it", e);
-    }
   }
 
   void start(Object... more) {
@@ -61,6 +47,11 @@ record SpringOrders(HttpService http) implements AutoCloseable {
   long deliveries(String handler, String state) throws IOException, InterruptedException {
     JsonNode of = inbox().path("handlers").path(handler).path(state);
     return of.isIntegralNumber() ? of.asLong() : -1;
+  }
+
+  /** What the endpoint says of the outbox: how many orders have not gone out yet. */
+  long toSend() throws IOException, InterruptedException {
+    return json("/actuator/pigeonhole").at("/outbox/handlers/Order/pending").asLong(-1);
   }
 
   JsonNode json(String path) throws IOException, InterruptedException {
