@@ -11,6 +11,7 @@ import dev.pigeonhole.admin.HandlerLag;
 import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.admin.Overview;
 import dev.pigeonhole.admin.Pause;
+import dev.pigeonhole.store.StoreException;
 import java.security.Principal;
 import java.time.Duration;
 import java.time.Instant;
@@ -19,7 +20,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.BooleanSupplier;
+import java.util.function.BiPredicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
@@ -70,7 +71,7 @@ public final class PigeonholeEndpoint {
    * @param dryRun only tells how many would be changed
    */
   @WriteOperation
-  public @Nullable Change change(
+  public Change change(
       SecurityContext security,
       @Selector String inbox,
       String action,
@@ -83,10 +84,8 @@ public final class PigeonholeEndpoint {
       @Nullable String id,
       @Nullable String failedWith,
       @Nullable Boolean dryRun) {
-    Watched target = find(inbox).orElse(null);
-    if (target == null) {
-      return null;
-    }
+    // Not null: that would be answered with 204, as if it had been done.
+    Watched target = find(inbox).orElseThrow(() -> wrong(unknown(inbox)));
     try {
       InboxAdmin admin = target.admin().as(actor(security, actor));
       boolean dry = Boolean.TRUE.equals(dryRun);
@@ -95,25 +94,31 @@ public final class PigeonholeEndpoint {
         case "retry" -> many(filter.of(admin).retry(given("reason", reason)), dry);
         case "complete" -> many(filter.of(admin).complete(given("reason", reason)), dry);
         case "discard" -> many(filter.of(admin).discard(given("reason", reason)), dry);
-        case "pause" ->
-            one(() -> admin.pause(given("handler", handler), given("reason", reason)), dry);
+        case "pause" -> one(dry, admin::pause, given("handler", handler), given("reason", reason));
         case "resume" ->
-            one(() -> admin.resume(given("handler", handler), given("reason", reason)), dry);
-        case "wake" ->
-            one(
-                () -> {
-                  target.wake().run();
-                  return false;
-                },
-                dry);
+            one(dry, admin::resume, given("handler", handler), given("reason", reason));
+        case "wake" -> {
+          if (!dry) {
+            target.wake().run();
+          }
+          yield Change.of(false, dry);
+        }
         default ->
             throw wrong(
                 "There is no action '%s'. Use retry, complete, discard, pause, resume or wake."
                     .formatted(action));
       };
+    } catch (StoreException e) {
+      throw e; // nobody has asked for anything wrong
     } catch (InboxException e) {
       throw wrong(String.valueOf(e.getMessage()));
     }
+  }
+
+  private String unknown(String name) {
+    return "There is no inbox and no outbox '%s'. There are: %s."
+        .formatted(
+            name, watched.get().stream().map(Watched::name).collect(Collectors.joining(", ")));
   }
 
   private Optional<Watched> find(String name) {
@@ -139,6 +144,11 @@ public final class PigeonholeEndpoint {
     return new InvalidEndpointRequestException(text, text);
   }
 
+  private static Change one(
+      boolean dry, BiPredicate<String, String> change, String handler, String reason) {
+    return Change.of(!dry && change.test(handler, reason), dry);
+  }
+
   private static Change many(BulkChange change, boolean dry) {
     if (dry) {
       ChangePreview preview = change.dryRun();
@@ -147,12 +157,6 @@ public final class PigeonholeEndpoint {
     ChangeResult result = change.run();
     return new Change(
         result.operation(), result.matched(), result.changed(), result.skipped(), false);
-  }
-
-  /** What is changed at once, or with {@code dry} not at all. */
-  private static Change one(BooleanSupplier change, boolean dry) {
-    int changed = !dry && change.getAsBoolean() ? 1 : 0;
-    return new Change(null, changed, changed, Map.of(), dry);
   }
 
   private static Standing standing(Watched of) {
@@ -287,5 +291,10 @@ public final class PigeonholeEndpoint {
       long changed,
       Map<String, Long> skipped,
       boolean dryRun)
-      implements OperationResponseBody {}
+      implements OperationResponseBody {
+
+    static Change of(boolean changed, boolean dry) {
+      return new Change(null, changed ? 1 : 0, changed ? 1 : 0, Map.of(), dry);
+    }
+  }
 }

@@ -88,6 +88,38 @@ class ActuatorTest {
   }
 
   @Test
+  void whatCannotBeDoneIsNotAnsweredAsIfItWere() throws Exception {
+    try (ConfigurableApplicationContext context = run()) {
+      String pause = "{\"action\":\"pause\",\"handler\":\"see\",\"reason\":\"slow\"%s}";
+      assertThat(post(context, "/inbux", pause.formatted("")).statusCode())
+          .as("an inbox that does not exist")
+          .isEqualTo(400);
+      for (String wrong :
+          List.of(
+              "",
+              "[]",
+              "{}",
+              "{\"action\":{\"retry\":1},\"handler\":\"see\",\"reason\":\"r\"}",
+              "{\"action\":\"pause\",\"handler\":\"sea\",\"reason\":\"no such handler\"}",
+              "{\"action\":\"pause\",\"handler\":\"see\",\"reason\":\" \"}",
+              "{\"action\":\"retry\",\"id\":\"%s\",\"reason\":\"r\"}".formatted("i".repeat(1_001)),
+              pause.formatted(",\"actor\":\"%s\"".formatted("a".repeat(201))),
+              pause.formatted(",\"dryRun\":\"perhaps\""))) {
+        assertThat(post(context, wrong).statusCode()).as(wrong).isEqualTo(400);
+      }
+      assertThat(post(context, pause.formatted(",\"dryRun\":true")).body())
+          .contains("\"changed\":0")
+          .contains("\"dryRun\":true");
+      assertThat(context.getBean(Inbox.class).admin().paused()).isEmpty();
+
+      context.getBean(com.zaxxer.hikari.HikariDataSource.class).close();
+      assertThat(post(context, pause.formatted("")).statusCode())
+          .as("a database that does not answer")
+          .isEqualTo(500);
+    }
+  }
+
+  @Test
   void theAuditHasWhoeverIsLoggedInAndNotWhomHeNames() throws Exception {
     try (ConfigurableApplicationContext context = run(LoggedIn.class)) {
       Inbox inbox = context.getBean(Inbox.class);
@@ -252,8 +284,14 @@ class ActuatorTest {
 
   private HttpResponse<String> post(ConfigurableApplicationContext context, String body)
       throws IOException, InterruptedException {
+    return post(context, "/inbox", body);
+  }
+
+  private HttpResponse<String> post(
+      ConfigurableApplicationContext context, String path, String body)
+      throws IOException, InterruptedException {
     return http.send(
-        request(context, "/inbox")
+        request(context, path)
             .header("Content-Type", "application/json")
             .POST(BodyPublishers.ofString(body))
             .build(),
