@@ -33,6 +33,7 @@ import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.core.annotation.Order;
+import org.springframework.core.env.Environment;
 import org.springframework.transaction.PlatformTransactionManager;
 
 /**
@@ -201,4 +202,28 @@ public final class PigeonholeAutoConfiguration {
   @Conditional(NamedInboxes.Present.class)
   @Import({InboxesConfiguration.class, NamedInboxRegistrar.class})
   static class NamedInboxConfiguration {}
+
+  /** Handlers that no inbox can take would wait for ever, and nobody would know. */
+  @Order(4)
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnMissingBean({DataSource.class, Inbox.class})
+  @ConditionalOnProperty(name = "pigeonhole.inbox.enabled", matchIfMissing = true)
+  @Conditional(OnHandlers.class)
+  static class NowhereConfiguration {
+
+    @Bean
+    static BeanFactoryPostProcessor pigeonholeNowhere(Environment environment) {
+      return beans -> {
+        throw new ConfigurationException(
+            ErrorCode.BEANS_AMBIGUOUS,
+            NamedInboxes.in(environment).isEmpty()
+                ? "There are handlers or channels, and no bean of DataSource or InboxStore to keep"
+                    + " their messages in. Add spring-boot-starter-jdbc and spring.datasource.url,"
+                    + " or declare one; with pigeonhole.inbox.enabled=false nobody calls them."
+                : "Each inbox below pigeonhole.inboxes has a DataSource, and there is no bean of"
+                    + " it. Declare what they name. A bean of InboxStore that is no JdbcStore is"
+                    + " for the one inbox of pigeonhole.inbox alone.");
+      };
+    }
+  }
 }

@@ -21,7 +21,9 @@ import dev.pigeonhole.spring.InboxTemplate;
 import dev.pigeonhole.spring.OutboxTemplate;
 import dev.pigeonhole.spring.PigeonholeLifecycle;
 import dev.pigeonhole.spring.SpringInboxes;
+import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.testkit.MemoryStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
@@ -112,16 +114,78 @@ class AutoConfigurationTest {
   }
 
   @Test
-  void anApplicationWithoutDataSourceGetsNothing() {
-    new ApplicationContextRunner()
+  void anApplicationWithoutDataSourceAndWithoutHandlersGetsNothing() {
+    withoutDatabase()
+        .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(Inbox.class));
+    withoutDatabase()
+        .withUserConfiguration(Handling.class)
+        .withPropertyValues("pigeonhole.inbox.enabled=false")
+        .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(Inbox.class));
+  }
+
+  @Test
+  void handlersThatNoInboxCanTakeRefuseToStart() {
+    withoutDatabase()
+        .withUserConfiguration(Handling.class)
+        .run(
+            context ->
+                assertThat(context)
+                    .getFailure()
+                    .hasMessageStartingWith(
+                        "PH-SPR-03: There are handlers or channels, and no bean")
+                    .hasMessageContaining("Add spring-boot-starter-jdbc"));
+    withoutDatabase()
+        .withUserConfiguration(Handling.class)
+        .withBean(InboxStore.class, MemoryStore::create)
+        .withPropertyValues("pigeonhole.inboxes.shop.lanes=2")
+        .run(
+            context ->
+                assertThat(context)
+                    .getFailure()
+                    .hasMessageStartingWith("PH-SPR-03: Each inbox below pigeonhole.inboxes has a")
+                    .hasMessageContaining("Declare what they name."));
+  }
+
+  @Test
+  void aStoreOfOnesOwnHasAnInboxWithoutTransactions() {
+    withoutDatabase()
+        .withUserConfiguration(Handling.class)
+        .withBean(InboxStore.class, MemoryStore::create)
+        .withPropertyValues("pigeonhole.inbox.background-processing=false")
+        .run(
+            context -> {
+              assertThat(context)
+                  .hasNotFailed()
+                  .doesNotHaveBean(InboxTemplate.class)
+                  .doesNotHaveBean(GuardTemplate.class);
+              Inbox inbox = context.getBean(Inbox.class);
+              inbox.accept("orders", Message.of("m-1", new Order("o-1")));
+              inbox.accept("orders", Message.of("m-1", new Order("o-1")));
+              inbox.drain();
+              assertThat(context.getBean(Handling.class).seen).containsExactly("o-1");
+            });
+    withoutDatabase()
+        .withUserConfiguration(TransactionalHandling.class)
+        .withBean(InboxStore.class, MemoryStore::create)
+        .run(
+            context ->
+                assertThat(context)
+                    .getFailure()
+                    .rootCause()
+                    .hasMessageContaining("takes part in no transaction. Use a JdbcStore"));
+  }
+
+  private static ApplicationContextRunner withoutDatabase() {
+    return new ApplicationContextRunner()
         .withConfiguration(
             AutoConfigurations.of(
+                TransactionAutoConfiguration.class,
+                JacksonAutoConfiguration.class,
                 PigeonholeAutoConfiguration.class,
+                PigeonholeCodecAutoConfiguration.class,
                 PigeonholeOutboxAutoConfiguration.class,
                 PigeonholeActuatorAutoConfiguration.class,
-                PigeonholeMetricsAutoConfiguration.class))
-        .withUserConfiguration(Handling.class)
-        .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(JdbcStore.class));
+                PigeonholeMetricsAutoConfiguration.class));
   }
 
   @Test
