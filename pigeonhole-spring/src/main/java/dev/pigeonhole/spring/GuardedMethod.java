@@ -7,12 +7,12 @@ import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.GuardTransaction;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.InboxException;
-import dev.pigeonhole.MissingKeyException;
 import dev.pigeonhole.admin.DeliveryState;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import org.aopalliance.intercept.MethodInvocation;
@@ -29,12 +29,32 @@ final class GuardedMethod {
   /** Where keys of requests are unique; the same as for other endpoints. */
   private static final String REQUEST_KEYS = "http keys";
 
+  /** Ways to content that is read after the method has returned: nothing of it could be kept. */
+  private static final List<String> STREAMS =
+      List.of(
+          "java.io.InputStream",
+          "java.io.Reader",
+          "org.springframework.core.io.InputStreamSource",
+          "org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter",
+          "org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody");
+
+  /** There is none, or none that could be stored. */
+  private static final Set<ErrorCode> OF_KEYS =
+      Set.of(
+          ErrorCode.GUARD_KEY_MISSING,
+          ErrorCode.ID_MISSING,
+          ErrorCode.ID_BLANK,
+          ErrorCode.ID_TOO_LONG,
+          ErrorCode.ID_CONTROL_CHARACTER,
+          ErrorCode.ID_INVALID_UNICODE);
+
   final BeanMethod place;
   final IdempotentMethod declared;
   private final List<KeyPath> keys = new ArrayList<>();
   private final List<Problem> problems = new ArrayList<>();
   private final @Nullable TransactionAttribute transactional;
   private final boolean client;
+  private final int bodyParameter;
   private final AnswerForm answer;
   private @Nullable KeyPath request;
 
@@ -43,6 +63,7 @@ final class GuardedMethod {
     this.declared = declared;
     this.transactional = Transactions.of(place);
     this.client = WebRequests.isController(place);
+    this.bodyParameter = client ? WebRequests.bodyOf(place.method()) : WebRequests.NO_BODY;
     this.answer = answer();
     checkMethod();
     checkKeys();
@@ -106,8 +127,10 @@ final class GuardedMethod {
                 + " ResponseEntity of a class without type parameters, as in"
                 + " ResponseEntity<Receipt>.");
       }
+      checkIsContent(body);
       return new AnswerForm(body, true);
     }
+    checkIsContent(type);
     if (type.getTypeParameters().length > 0) {
       wrong(
           "it returns %s<…>, and the answer could not be read again without knowing of what. Return a"
@@ -115,6 +138,23 @@ final class GuardedMethod {
               + " class of its own, or nothing.");
     }
     return new AnswerForm(type, false);
+  }
+
+  private void checkIsContent(Class<?> type) {
+    if (STREAMS.stream().anyMatch(each -> isA(each, type))) {
+      wrong(
+          "it answers with a %s, which is read after it has returned, so that nothing could be kept for"
+                  .formatted(type.getSimpleName())
+              + " repeats. Return the content: a class of its own, text or byte[].");
+    }
+  }
+
+  private static boolean isA(String name, Class<?> type) {
+    try {
+      return ClassUtils.forName(name, type.getClassLoader()).isAssignableFrom(type);
+    } catch (ClassNotFoundException | LinkageError e) {
+      return false; // nobody can return what is not there
+    }
   }
 
   private boolean isOfInterface() {
@@ -168,6 +208,11 @@ final class GuardedMethod {
           "its bean was made before guards could be put before it. Let nothing that is needed so"
               + " early, such as a BeanPostProcessor, depend on it.");
     }
+    if (client && WebRequests.isHidden(bean)) {
+      texts.add(
+          "Spring does not see the controller behind a proxy of its interfaces. Let it proxy the"
+              + " class (proxyTargetClass = true).");
+    }
     for (String each : texts) {
       found.add(
           new Problem(
@@ -182,8 +227,9 @@ final class GuardedMethod {
       GuardKey key = key(invocation);
       return outcome(
           isVoid() ? guard.run(key, run) : guard.answer(key, byte[].class, run), run, guard);
-    } catch (MissingKeyException e) {
-      throw run.began ? e : WebRequests.told(client, e); // or of a guard that it has called
+    } catch (InboxException e) {
+      // Once it has begun, it is of a guard that the method itself has called.
+      throw run.began || !OF_KEYS.contains(e.code()) ? e : WebRequests.told(client, e);
     } catch (NotKept e) {
       return run.returned;
     } catch (Thrown e) {
@@ -257,7 +303,7 @@ final class GuardedMethod {
           .formerly(declared.formerly())
           .request(
               request == null
-                  ? WebRequests.fingerprint(place.method(), arguments)
+                  ? WebRequests.fingerprint(bodyParameter, arguments)
                   : request.value(arguments));
     }
     String type = declared.type().isBlank() ? handler : declared.type();

@@ -13,6 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
@@ -53,7 +54,6 @@ public final class IdempotentMethods extends AbstractBeanFactoryAwareAdvisingPos
   /** Knows nothing yet; the context tells it of its beans. */
   public IdempotentMethods() {
     setBeforeExistingAdvisors(true);
-    setProxyTargetClass(false);
     // Before those that look for listeners of brokers, which are last: they would take what has no
     // guard before it.
     setOrder(Ordered.LOWEST_PRECEDENCE - 1);
@@ -75,6 +75,16 @@ public final class IdempotentMethods extends AbstractBeanFactoryAwareAdvisingPos
     return super.isEligible(targetClass)
         && !(Modifier.isFinal(targetClass.getModifiers())
             && ClassUtils.getAllInterfacesForClass(targetClass).length == 0);
+  }
+
+  /** Where classes are to be proxied, one that cannot be still has its interfaces. */
+  @Override
+  protected ProxyFactory prepareProxyFactory(Object bean, String beanName) {
+    ProxyFactory factory = super.prepareProxyFactory(bean, beanName);
+    if (Modifier.isFinal(bean.getClass().getModifiers())) {
+      factory.setProxyTargetClass(false);
+    }
+    return factory;
   }
 
   private @Nullable Object guarded(MethodInvocation invocation) throws Throwable {

@@ -6,15 +6,18 @@ import dev.pigeonhole.http.IdempotentEndpoint;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.lang.reflect.Method;
-import java.lang.reflect.Parameter;
 import java.util.Collections;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.core.MethodParameter;
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.AnnotatedMethod;
 import org.springframework.http.HttpEntity;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.http.ProblemDetail;
 import org.springframework.http.ResponseEntity;
+import org.springframework.stereotype.Controller;
 import org.springframework.util.ClassUtils;
 import org.springframework.web.ErrorResponseException;
 import org.springframework.web.bind.annotation.RequestBody;
@@ -26,6 +29,9 @@ import org.springframework.web.context.request.ServletRequestAttributes;
 final class WebRequests {
   static final String KEY = "Idempotency-Key";
 
+  /** The parameter of a method that takes none. */
+  static final int NO_BODY = -1;
+
   private static final boolean PRESENT =
       ClassUtils.isPresent(
           "org.springframework.web.context.request.RequestContextHolder",
@@ -35,6 +41,22 @@ final class WebRequests {
 
   static boolean isController(BeanMethod place) {
     return PRESENT && AnnotatedElementUtils.hasAnnotation(place.method(), RequestMapping.class);
+  }
+
+  /** Whether Spring's web server would not find it among the beans. */
+  static boolean isHidden(Object controller) {
+    return AopUtils.isJdkDynamicProxy(controller)
+        && !AnnotatedElementUtils.hasAnnotation(controller.getClass(), Controller.class);
+  }
+
+  /** Which parameter of a controller takes the body; as Spring does, interfaces are asked too. */
+  static int bodyOf(Method method) {
+    for (MethodParameter each : new AnnotatedMethod(method).getMethodParameters()) {
+      if (each.hasParameterAnnotation(RequestBody.class)) {
+        return each.getParameterIndex();
+      }
+    }
+    return NO_BODY;
   }
 
   /** Whether a method returns more than a body. */
@@ -52,8 +74,8 @@ final class WebRequests {
   }
 
   /** What was asked for: where, and with which body. */
-  static Object fingerprint(Method method, @Nullable Object[] arguments) {
-    return PRESENT ? Web.fingerprint(method, arguments) : List.of();
+  static Object fingerprint(int body, @Nullable Object[] arguments) {
+    return PRESENT ? Web.fingerprint(body, arguments) : List.of();
   }
 
   static void replayed() {
@@ -79,7 +101,7 @@ final class WebRequests {
       return IdempotentEndpoint.keyIn(Collections.list(now.getRequest().getHeaders(KEY)));
     }
 
-    static Object fingerprint(Method method, @Nullable Object[] arguments) {
+    static Object fingerprint(int body, @Nullable Object[] arguments) {
       ServletRequestAttributes now = current();
       String where = "";
       if (now != null) {
@@ -88,13 +110,7 @@ final class WebRequests {
             "%s %s?%s"
                 .formatted(request.getMethod(), request.getRequestURI(), request.getQueryString());
       }
-      Parameter[] parameters = method.getParameters();
-      for (int i = 0; i < parameters.length; i++) {
-        if (parameters[i].isAnnotationPresent(RequestBody.class)) {
-          return new Asked(where, arguments[i]);
-        }
-      }
-      return new Asked(where, null);
+      return new Asked(where, body == NO_BODY ? null : arguments[body]);
     }
 
     static void replayed() {

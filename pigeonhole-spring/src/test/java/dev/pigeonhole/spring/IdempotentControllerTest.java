@@ -19,6 +19,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.aop.framework.Advised;
 import org.springframework.core.NestedExceptionUtils;
+import org.springframework.core.io.ByteArrayResource;
+import org.springframework.core.io.Resource;
 import org.springframework.http.HttpEntity;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.MediaType;
@@ -33,6 +35,8 @@ import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.ResponseStatus;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.servlet.mvc.method.annotation.ResponseEntityExceptionHandler;
+import org.springframework.web.servlet.mvc.method.annotation.SseEmitter;
+import org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody;
 
 /** What clients of guarded controllers are told, the first time and again. */
 class IdempotentControllerTest {
@@ -241,6 +245,12 @@ class IdempotentControllerTest {
     assertThat(other.getStatus()).isEqualTo(422);
     MockHttpServletResponse none = send(mvc, "/keyed", null, "{\"customer\":\"c\"}");
     assertThat(none.getStatus()).isEqualTo(400);
+    for (String unusable : List.of(" ", "o".repeat(300), "o\\u0000", "o\\ud800")) {
+      assertThat(send(mvc, "/keyed", null, BODY.replace("o-1", unusable)).getStatus())
+          .as(unusable)
+          .isEqualTo(400);
+    }
+    assertThat(world.notes()).isEqualTo(1);
   }
 
   @Test
@@ -321,6 +331,56 @@ class IdempotentControllerTest {
     public Optional<Charged> optional() {
       return Optional.empty();
     }
+
+    @PostMapping("/f")
+    @IdempotentMethod(handler = "f")
+    public StreamingResponseBody stream() {
+      return out -> {};
+    }
+
+    @PostMapping("/g")
+    @IdempotentMethod(handler = "g")
+    public ResponseEntity<StreamingResponseBody> streamEntity() {
+      return ResponseEntity.ok(out -> {});
+    }
+
+    @PostMapping("/h")
+    @IdempotentMethod(handler = "h")
+    public ResponseEntity<Resource> file() {
+      return ResponseEntity.ok(new ByteArrayResource(new byte[0]));
+    }
+
+    @PostMapping("/i")
+    @IdempotentMethod(handler = "i")
+    public SseEmitter events() {
+      return new SseEmitter();
+    }
+  }
+
+  interface Refunds {
+    @PostMapping("/refunds")
+    Charged refund(@RequestBody OrderPlaced order);
+  }
+
+  @RestController
+  static class Hidden implements Refunds {
+    @Override
+    @IdempotentMethod(handler = "refund")
+    public Charged refund(OrderPlaced order) {
+      return new Charged(order.order(), 1);
+    }
+  }
+
+  @Test
+  void aControllerThatSpringWouldNotSeeBehindItsProxyRefusesToStart() {
+    try (World wrong = new World(TestDatabases.open(DatabaseKind.H2))) {
+      wrong.with(World.Basics.class, World.Jdbc.class, IdempotentMethodTest.WithGuard.class);
+      wrong.with(Hidden.class);
+      assertThat(NestedExceptionUtils.getMostSpecificCause(catchThrowable(wrong::start)))
+          .isInstanceOf(ConfigurationException.class)
+          .hasMessageContaining("PH-SPR-02: Idempotent method refund(OrderPlaced)")
+          .hasMessageContaining("Let it proxy the class (proxyTargetClass = true).");
+    }
   }
 
   @Test
@@ -331,11 +391,18 @@ class IdempotentControllerTest {
       Throwable refused = NestedExceptionUtils.getMostSpecificCause(catchThrowable(wrong::start));
       assertThat(refused).isInstanceOf(ConfigurationException.class);
       assertThat(((ConfigurationException) refused).problems())
-          .hasSize(5)
+          .hasSize(9)
           .allMatch(each -> each.code().text().equals("PH-SPR-02"))
           .extracting(Problem::text)
-          .filteredOn(text -> text.contains("as in ResponseEntity<Receipt>"))
-          .hasSize(4);
+          .satisfies(
+              texts -> {
+                assertThat(texts)
+                    .filteredOn(text -> text.contains("as in ResponseEntity<Receipt>"))
+                    .hasSize(4);
+                assertThat(texts)
+                    .filteredOn(text -> text.contains("which is read after it has returned"))
+                    .hasSize(4);
+              });
     }
   }
 }

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.util.ArrayList;
@@ -45,9 +46,24 @@ final class WebApp implements AutoCloseable {
 
   /** What is found below {@code /actuator}. */
   HttpResponse<String> get(String path) throws IOException, InterruptedException {
+    return http.send(request("/actuator/" + path).build(), BodyHandlers.ofString());
+  }
+
+  /** What a controller answers. */
+  HttpResponse<String> post(String path, String idempotencyKey, String json)
+      throws IOException, InterruptedException {
+    return http.send(
+        request(path)
+            .header("Content-Type", "application/json")
+            .header("Idempotency-Key", idempotencyKey)
+            .POST(BodyPublishers.ofString(json))
+            .build(),
+        BodyHandlers.ofString());
+  }
+
+  private HttpRequest.Builder request(String path) {
     String port = context.getEnvironment().getProperty("local.server.port");
-    URI uri = URI.create("http://localhost:%s/actuator/%s".formatted(port, path));
-    return http.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
+    return HttpRequest.newBuilder(URI.create("http://localhost:%s%s".formatted(port, path)));
   }
 
   @Override
