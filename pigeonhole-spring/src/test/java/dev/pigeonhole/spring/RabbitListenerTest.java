@@ -13,6 +13,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.springframework.amqp.core.Queue;
+import org.springframework.amqp.core.QueueBuilder;
 import org.springframework.amqp.rabbit.annotation.EnableRabbit;
 import org.springframework.amqp.rabbit.annotation.RabbitListener;
 import org.springframework.amqp.rabbit.config.SimpleRabbitListenerContainerFactory;
@@ -118,14 +119,18 @@ class RabbitListenerTest {
       return world.bean(Charges.class);
     }
 
-    /** Returns when the queue has them. */
     void send(String... orders) {
+      sendTo("orders", orders);
+    }
+
+    /** Returns when the queue has them. */
+    void sendTo(String queue, String... orders) {
       world
           .bean(RabbitTemplate.class)
           .invoke(
               channel -> {
                 for (String each : orders) {
-                  channel.convertAndSend("orders", each);
+                  channel.convertAndSend(queue, each);
                 }
                 channel.waitForConfirmsOrDie(Charges.LIMIT.toMillis());
                 return null;
@@ -181,6 +186,64 @@ class RabbitListenerTest {
       shop.awaitEmpty();
       assertThat(shop.charges().runs()).containsExactly("o-1", "o-1", "o-1");
       assertThat(shop.world.notes()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void aClassicQueueBringsItAgainAsOftenAsItTakes() {
+    int failures = 50;
+    try (Shop shop = new Shop(RabbitServer.shared())) {
+      shop.charges().then =
+          run -> {
+            if (run <= failures) {
+              throw new IllegalStateException("not yet");
+            }
+          };
+      shop.send("o-1");
+      shop.awaitEmpty();
+      assertThat(shop.charges().runs()).hasSize(failures + 1);
+      assertThat(shop.world.notes()).isEqualTo(1);
+    }
+  }
+
+  /** Brokers since 4.0 limit quorum queues to 20 by themselves; this one does as it is told. */
+  @Configuration(proxyBeanMethods = false)
+  static class Limited {
+    @Bean
+    Queue limited() {
+      return QueueBuilder.durable("limited").quorum().deliveryLimit(3).build();
+    }
+  }
+
+  static class LimitedListener {
+    private final Charges charges;
+
+    LimitedListener(Charges charges) {
+      this.charges = charges;
+    }
+
+    @RabbitListener(queues = "limited", concurrency = "1")
+    @IdempotentMethod(handler = "charge-card", key = "#order")
+    public void charge(String order) {
+      charges.charge(order);
+    }
+  }
+
+  @Test
+  void aQuorumQueueDropsItWhenItsLimitIsReached() {
+    try (Shop shop =
+        new Shop(RabbitServer.shared(), Listener.class, Limited.class, LimitedListener.class)) {
+      shop.charges().then =
+          run -> {
+            throw new IllegalStateException("never");
+          };
+      shop.sendTo("limited", "o-1");
+      Eventually.until(
+          "the broker to give up",
+          Charges.LIMIT,
+          () -> shop.server.messages(shop.host, "limited") == 0);
+      assertThat(shop.charges().runs()).hasSize(4);
+      assertThat(shop.world.notes()).isZero();
     }
   }
 
