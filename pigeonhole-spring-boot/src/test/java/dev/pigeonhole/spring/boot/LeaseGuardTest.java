@@ -128,6 +128,31 @@ class LeaseGuardTest {
   }
 
   @Test
+  void whoeverShowsTheCertificateOfAnotherIsNotTalkedTo() {
+    try (TlsProxy ours = TlsProxy.before(REDIS.port(), "ip:127.0.0.1");
+        TlsProxy another = TlsProxy.before(REDIS.port(), "dns:another.test")) {
+      overTls(ours).run(context -> assertThat(runs(context.getBean(LeaseGuard.class))).isTrue());
+      overTls(another)
+          .run(
+              context ->
+                  assertThatExceptionOfType(StoreException.class)
+                      .isThrownBy(() -> runs(context.getBean(LeaseGuard.class))));
+    }
+  }
+
+  private static ApplicationContextRunner overTls(TlsProxy server) {
+    return asked()
+        .withConfiguration(AutoConfigurations.of(SslAutoConfiguration.class))
+        .withPropertyValues(
+            "spring.data.redis.host=127.0.0.1",
+            "spring.data.redis.port=" + server.port(),
+            "spring.data.redis.ssl.bundle=shop",
+            "spring.ssl.bundle.jks.shop.truststore.location=file:" + server.trust(),
+            "spring.ssl.bundle.jks.shop.truststore.password=" + TlsProxy.PASSWORD,
+            "spring.ssl.bundle.jks.shop.truststore.type=PKCS12");
+  }
+
+  @Test
   void nobodyGetsItUnasked() {
     runner()
         .run(
