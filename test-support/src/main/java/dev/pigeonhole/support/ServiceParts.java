@@ -18,6 +18,7 @@ import java.util.stream.Stream;
 import java.util.zip.CRC32;
 import java.util.zip.CheckedInputStream;
 import java.util.zip.ZipEntry;
+import java.util.zip.ZipException;
 import java.util.zip.ZipInputStream;
 
 /**
@@ -60,6 +61,8 @@ public record ServiceParts(Path classes, List<Path> libraries) {
         }
         packed.library(library);
       }
+    } catch (ZipException e) {
+      return false; // whoever packed it was stopped
     } catch (IOException e) {
       throw new UncheckedIOException("Cannot read " + jar, e);
     }
@@ -80,6 +83,8 @@ public record ServiceParts(Path classes, List<Path> libraries) {
           packed.library(name, content);
         }
       }
+    } catch (ZipException e) {
+      return false; // whoever packed it was stopped
     } catch (IOException e) {
       throw new UncheckedIOException("Cannot read " + jar, e);
     }

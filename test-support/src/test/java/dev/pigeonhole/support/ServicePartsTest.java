@@ -31,6 +31,9 @@ class ServicePartsTest {
                 home.resolve("repository/other-1.0.jar")));
     assertThat(parts.areIn(home.resolve("packed/service.jar"))).as("no jar").isFalse();
 
+    write("packed/service.jar", "");
+    assertThat(parts.areIn(home.resolve("packed/service.jar"))).as("half a jar").isFalse();
+
     Path jar = pack(parts);
     assertThat(parts.areIn(jar)).isTrue();
     write(MODULE + "/Core.class", "two");
