@@ -22,6 +22,7 @@ import tools.jackson.databind.JsonNode;
 class KilledServiceTest {
   private static final int ORDERS =
       "full".equals(System.getProperty("pigeonhole.size")) ? 5_000 : 500;
+  private static final int THIRD = ORDERS / 3;
 
   /** While it holds, orders come faster than stock is reserved, whatever the machine. */
   private static final String SLOWLY = "--pigeonhole.handlers.reserve-stock.rate=2";
@@ -44,16 +45,16 @@ class KilledServiceTest {
       assertThat(service.deliveries("write-invoice", "pending")).isZero();
       assertThat(service.deliveries("reserve-stock", "pending")).isZero();
 
-      load.allow(ORDERS * 2 / 3);
-      load.awaitTaken(ORDERS / 3);
+      load.allow(THIRD);
+      load.awaitTaken(THIRD);
       hasBacklog(service);
-      kill(service, database, load);
+      killWhileOrdersCome(service, database, load);
 
       service.start(SLOWLY, OVER_RABBITMQ);
-      load.allow(ORDERS / 6);
-      load.awaitTaken(ORDERS * 2 / 3);
+      load.awaitTaken(2 * THIRD);
+      assertThat(load.again()).as("orders that the kill has hit").isPositive();
       hasBacklog(service);
-      kill(service, database, load);
+      killWhileOrdersCome(service, database, load);
 
       service.start(OVER_RABBITMQ);
       load.allow(ORDERS);
@@ -109,12 +110,16 @@ class KilledServiceTest {
     }
   }
 
-  /** It has to hit: orders that customers were promised are not finished, and others not sent. */
-  private static void kill(SpringOrders service, TestDatabase database, OrderLoad load) {
+  /** It has to hit: orders that customers were promised are not finished, and others not taken. */
+  private static void killWhileOrdersCome(
+      SpringOrders service, TestDatabase database, OrderLoad load) {
+    int before = load.taken();
+    load.allow(THIRD);
+    load.awaitTaken(before + 1);
     service.http().process().kill9();
     assertThat(database.count("SELECT count(*) FROM reservation"))
         .as("reservations, of orders that were taken before the kill")
         .isLessThan(database.count("SELECT count(*) FROM orders"));
-    assertThat(load.taken()).isLessThan(ORDERS);
+    assertThat(load.taken()).isLessThan(before + THIRD);
   }
 }
