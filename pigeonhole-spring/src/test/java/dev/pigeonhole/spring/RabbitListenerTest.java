@@ -223,7 +223,7 @@ class RabbitListenerTest {
     }
 
     @RabbitListener(queues = "limited", concurrency = "1")
-    @IdempotentMethod(handler = "charge-card", key = "#order")
+    @IdempotentMethod(handler = "charge-limited", key = "#order")
     public void charge(String order) {
       charges.charge(order);
     }
