@@ -49,7 +49,7 @@ class RelayCrashTest {
     Random random = new Random(17);
     int staged = 0;
     int repeats = 0;
-    for (int round = 0; round < Size.of(1, 50); round++) {
+    for (int round = 0; round < Size.of(1, 25); round++) {
       for (String point : POINTS) {
         publish(office, outbox, staged);
         staged += MESSAGES;

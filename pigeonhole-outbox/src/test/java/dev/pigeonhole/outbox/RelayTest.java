@@ -283,8 +283,9 @@ class RelayTest {
       Eventually.until(
           "all to be confirmed",
           PATIENCE,
-          () -> office.transport.confirmedIds().stream().distinct().count() == many);
+          () -> outbox.admin().deliveries().in(DeliveryState.PENDING).count().value() == 0);
     }
+    assertThat(office.transport.confirmedIds().stream().distinct()).hasSize(many);
     assertThat(outbox.admin().poisoned(10)).isEmpty();
     assertThat(told).anyMatch(InboxEvent.HandlerResumed.class::isInstance);
   }
