@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class OrderLoad implements AutoCloseable {
 
-  private static final Duration PATIENCE = Duration.ofMinutes(5);
+  private static final Duration PATIENCE = Duration.ofMinutes(15);
   private static final int TAKEN = 202;
   private static final int BUSY = 409;
 
