@@ -31,7 +31,7 @@ final class UnknownPropertyFailureAnalyzer
     }
     return new FailureAnalysis(
         ours.stream().map(UnknownPropertyFailureAnalyzer::line).collect(Collectors.joining("\n")),
-        "Correct the names. %s is explained in docs/errors.md, all properties in docs/spring.md."
+        "Correct the names. %s is explained in docs/errors.md; docs/spring-properties.md lists all."
             .formatted(ErrorCode.PROPERTY_UNKNOWN.text()),
         cause);
   }
