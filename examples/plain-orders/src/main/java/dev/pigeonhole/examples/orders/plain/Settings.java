@@ -9,8 +9,10 @@ record Settings(int port, String url, String user, String password, double stock
   private static final List<String> NAMES =
       List.of("port", "url", "user", "password", "stock-per-second");
 
-  // By default H2 writes half a second after a commit; a crash would lose that.
-  private static final String URL = "jdbc:h2:file:./target/orders;WRITE_DELAY=0";
+  // By default H2 writes half a second after a commit, and a crash would lose that; and it closes
+  // itself as soon as the JVM is told to stop, while handlers still need it.
+  private static final String URL =
+      "jdbc:h2:file:./target/orders;WRITE_DELAY=0;DB_CLOSE_ON_EXIT=FALSE";
 
   static Settings of(String... args) {
     Map<String, String> given = new HashMap<>();
