@@ -28,14 +28,19 @@ final class ClientSettings {
   private final Map<String, Object> given;
 
   ClientSettings(Map<String, ?> given) {
+    this.given = withoutNulls(given);
+  }
+
+  /** For Kafka, null means that a setting was not given. */
+  static Map<String, Object> withoutNulls(Map<String, ?> given) {
     Map<String, Object> copy = new HashMap<>();
     given.forEach(
         (name, value) -> {
-          if (value != null) { // which means for Kafka that it was not given
+          if (value != null) {
             copy.put(name, value);
           }
         });
-    this.given = Map.copyOf(copy);
+    return Map.copyOf(copy);
   }
 
   /** Everything that is wrong. */

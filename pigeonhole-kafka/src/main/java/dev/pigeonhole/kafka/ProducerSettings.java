@@ -30,14 +30,7 @@ final class ProducerSettings {
   private final Map<String, Object> given;
 
   ProducerSettings(Map<String, ?> given, String topic) {
-    Map<String, Object> copy = new HashMap<>();
-    given.forEach(
-        (name, value) -> {
-          if (value != null) { // which means for Kafka that it was not given
-            copy.put(name, value);
-          }
-        });
-    this.given = Map.copyOf(copy);
+    this.given = ClientSettings.withoutNulls(given);
     this.topic = topic;
   }
 
