@@ -79,6 +79,9 @@ final class OrderServer implements AutoCloseable {
     } catch (JacksonException e) {
       return json(400, Map.of("error", "this is not an order"));
     }
+    if (order == null || order.id() == null) { // the next time it would be no better
+      return json(400, Map.of("error", "this order has no id"));
+    }
     // snippet:plain-place-order
     GuardKey key = GuardKey.of("place-order", Order.class, order.id()).request(order);
     Guarded<String> result =
@@ -91,9 +94,13 @@ final class OrderServer implements AutoCloseable {
                   return tx.publish(Message.of(order.id(), order));
                 });
     // end
-    int status =
-        result instanceof Guarded.Busy ? 409 : result instanceof Guarded.Conflict ? 422 : 202;
-    return json(status, Map.of("id", order.id()));
+    if (result instanceof Guarded.Busy) {
+      return json(409, Map.of("error", "this order is being taken; ask again"));
+    }
+    if (result instanceof Guarded.Conflict) {
+      return json(422, Map.of("error", "another order has this id"));
+    }
+    return json(202, Map.of("id", order.id()));
   }
 
   private Answer health() {

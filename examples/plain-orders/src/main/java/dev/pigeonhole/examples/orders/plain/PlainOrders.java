@@ -17,6 +17,7 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
 import java.sql.SQLException;
+import java.util.List;
 
 /** Builds the parts, puts them together and starts them; the README says what to ask it. */
 public final class PlainOrders {
@@ -24,7 +25,23 @@ public final class PlainOrders {
   private PlainOrders() {}
 
   public static void main(String[] args) throws IOException, SQLException {
-    Settings settings = Settings.of(args);
+    if (List.of(args).contains("--help")) {
+      System.out.println(Settings.USAGE);
+      return;
+    }
+    Settings settings;
+    try {
+      settings = Settings.of(args);
+    } catch (IllegalArgumentException e) {
+      System.err.println("plain-orders: " + e.getMessage());
+      System.err.println("Try: examples/plain-orders/run --help");
+      System.exit(2);
+      return;
+    }
+    start(settings);
+  }
+
+  private static void start(Settings settings) throws IOException, SQLException {
     HikariDataSource database = pool(settings);
     Schema.migrate(database);
     Schema.ofDefaults().prefix("pigeonhole_out_").applyTo(database);

@@ -6,6 +6,15 @@ import java.util.Map;
 
 /** What the command line says: {@code --port=8080 --url=jdbc:postgresql://localhost/shop …}. */
 record Settings(int port, String url, String user, String password, double stockPerSecond) {
+  static final String USAGE =
+      """
+      Usage: examples/plain-orders/run [--NAME=VALUE]...
+
+        --port=8080                         where it listens, on this machine only
+        --url=jdbc:postgresql://host/shop   the database; without it, a file below target
+        --user=NAME --password=WORD         who it is there
+        --stock-per-second=1000             how fast stock is reserved""";
+
   private static final List<String> NAMES =
       List.of("port", "url", "user", "password", "stock-per-second");
 
@@ -14,21 +23,33 @@ record Settings(int port, String url, String user, String password, double stock
   private static final String URL =
       "jdbc:h2:file:./target/orders;WRITE_DELAY=0;DB_CLOSE_ON_EXIT=FALSE";
 
+  /**
+   * @throws IllegalArgumentException saying what cannot be used
+   */
   static Settings of(String... args) {
     Map<String, String> given = new HashMap<>();
     for (String arg : args) {
       String[] parts = arg.replaceFirst("^--", "").split("=", 2);
       if (parts.length != 2 || !NAMES.contains(parts[0])) {
         throw new IllegalArgumentException(
-            "What does '%s' mean? Say --name=value, with one of %s.".formatted(arg, NAMES));
+            "there is no setting '%s'; say --name=value, with one of %s".formatted(arg, NAMES));
       }
       given.put(parts[0], parts[1]);
     }
     return new Settings(
-        Integer.parseInt(given.getOrDefault("port", "8080")),
+        (int) number(given, "port", 8080),
         given.getOrDefault("url", URL),
         given.getOrDefault("user", ""),
         given.getOrDefault("password", ""),
-        Double.parseDouble(given.getOrDefault("stock-per-second", "1000")));
+        number(given, "stock-per-second", 1000));
+  }
+
+  private static double number(Map<String, String> given, String name, int otherwise) {
+    String text = given.getOrDefault(name, otherwise + "");
+    try {
+      return Double.parseDouble(text);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException("--%s needs a number, not '%s'".formatted(name, text), e);
+    }
   }
 }

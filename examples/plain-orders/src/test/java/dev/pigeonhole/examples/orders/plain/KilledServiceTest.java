@@ -66,14 +66,23 @@ class KilledServiceTest {
             .as("orders with %s", effect)
             .isEqualTo(ORDERS);
       }
-      assertThat(
-              service.post("/orders", "{\"id\":\"o-0\",\"customer\":\"c-0\",\"cents\":1}").status())
-          .as("the same order with other content")
-          .isEqualTo(422);
-      assertThat(service.post("/orders", "an order, please").status()).isEqualTo(400);
+      refuses(
+          service,
+          "{\"id\":\"o-0\",\"customer\":\"c-0\",\"cents\":1}",
+          422,
+          "another order has this id");
+      refuses(service, "an order, please", 400, "this is not an order");
+      refuses(service, "{\"customer\":\"c-0\",\"cents\":1}", 400, "this order has no id");
       assertThat(service.get("/actuator/prometheus").body())
           .contains("pigeonhole_inbox_process_seconds_count", "pigeonhole_guard_seconds_count");
     }
+  }
+
+  private static void refuses(HttpService service, String order, int status, String why)
+      throws IOException, InterruptedException {
+    HttpService.Answer answer = service.post("/orders", order);
+    assertThat(answer.status()).isEqualTo(status);
+    assertThat(answer.body()).isEqualTo("{\"error\":\"%s\"}".formatted(why));
   }
 
   private static JsonNode handler(HttpService service, String key)
