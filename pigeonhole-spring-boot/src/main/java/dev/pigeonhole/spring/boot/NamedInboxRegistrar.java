@@ -1,10 +1,14 @@
 package dev.pigeonhole.spring.boot;
 
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.spring.GuardTemplate;
 import dev.pigeonhole.spring.InboxTemplate;
 import dev.pigeonhole.spring.PigeonholeLifecycle;
+import java.util.HashMap;
+import java.util.Map;
 import org.springframework.beans.factory.BeanRegistrar;
 import org.springframework.beans.factory.BeanRegistry;
 import org.springframework.core.env.Environment;
@@ -18,7 +22,17 @@ final class NamedInboxRegistrar implements BeanRegistrar {
 
   @Override
   public void register(BeanRegistry registry, Environment environment) {
-    NamedInboxes.in(environment).forEach(name -> register(registry, name));
+    Map<String, String> named = new HashMap<>();
+    for (String name : NamedInboxes.in(environment)) {
+      String first = named.putIfAbsent(beanName(name), name);
+      if (first != null) {
+        throw new ConfigurationException(
+            ErrorCode.BEANS_AMBIGUOUS,
+            "pigeonhole.inboxes.%s and pigeonhole.inboxes.%s would both be the bean %sInbox. Rename one."
+                .formatted(first, name, beanName(name)));
+      }
+      register(registry, name);
+    }
   }
 
   private static void register(BeanRegistry registry, String name) {

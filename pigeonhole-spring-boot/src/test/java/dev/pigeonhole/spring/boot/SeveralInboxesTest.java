@@ -177,6 +177,21 @@ class SeveralInboxesTest {
   }
 
   @Test
+  void twoNamesThatWouldBeOneBeanAreRefused() {
+    AutoConfigurationTest.runner()
+        .withUserConfiguration(Plain.class)
+        .withPropertyValues(
+            "pigeonhole.inboxes.order-events.channels=orders",
+            "pigeonhole.inboxes.orderEvents.table-prefix=second_")
+        .run(
+            context ->
+                problem(
+                    context,
+                    "PH-SPR-03: pigeonhole.inboxes.order",
+                    "would both be the bean orderEventsInbox. Rename one."));
+  }
+
+  @Test
   void twoOnOneDatabaseNeedTwoSetsOfTables() {
     ApplicationContextRunner one =
         AutoConfigurationTest.runner()
