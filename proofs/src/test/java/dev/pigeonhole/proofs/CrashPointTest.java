@@ -110,7 +110,7 @@ class CrashPointTest {
   void nothingIsLostOrDoubledWhereverALifeEnds(DatabaseKind kind, @TempDir Path directory) {
     long seed = Size.seed("crash points on " + kind);
     Random random = new Random(seed);
-    int repeats = Size.of(1, 3);
+    int repeats = Size.of(1, 2);
     int messages = 0;
     int kills = 0;
     int invocations = 0;
