@@ -10,6 +10,7 @@ import dev.pigeonhole.transport.Sent;
 import dev.pigeonhole.transport.Transport;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -18,14 +19,11 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.InterruptException;
-import org.apache.kafka.common.errors.InvalidTopicException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
-import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,15 +39,18 @@ public final class KafkaTransport implements Transport {
 
   private final ProducerSettings settings;
   private final String topic;
+  private final Destination destination;
   private @Nullable Producer<byte[], byte[]> producer; // guarded by this
 
   private KafkaTransport(ProducerSettings settings, String topic) {
     this.settings = settings;
     this.topic = topic;
+    this.destination = new Destination(topic, settings.forAdmin());
   }
 
   /**
-   * To this topic, which is never created here.
+   * To this topic, which is never created here: the brokers are asked for it before the first
+   * message, because a producer would let them create it.
    *
    * @param producerConfig for Kafka's producer, as its documentation knows it; {@code
    *     bootstrap.servers} is needed. What would lose or reorder messages is refused, and nothing
@@ -80,15 +81,18 @@ public final class KafkaTransport implements Transport {
   @Override
   public List<Sent> send(List<Envelope> envelopes, Duration timeout) throws InterruptedException {
     long end = System.nanoTime() + timeout.toNanos();
+    try {
+      destination.find(timeout);
+    } catch (KafkaException e) {
+      return Collections.nCopies(envelopes.size(), notFound(e));
+    }
     List<Future<?>> started = new ArrayList<>(envelopes.size());
-    Future<?> unknown = null;
+    Future<?> silent = null;
     for (Envelope envelope : envelopes) {
-      if (unknown == null) {
-        Future<?> sending = start(envelope);
-        unknown = isOfAnUnknownTopic(sending) ? whyUnknown(sending, end) : null;
-        started.add(unknown == null ? sending : unknown);
-      } else {
-        started.add(unknown); // each would wait as long again
+      Future<?> sending = silent == null ? start(envelope) : silent;
+      started.add(sending);
+      if (silent == null && hasTimedOut(sending)) {
+        silent = sending; // each would wait as long again
       }
     }
     List<Sent> sent = new ArrayList<>(started.size());
@@ -96,6 +100,17 @@ public final class KafkaTransport implements Transport {
       sent.add(outcome(each, end));
     }
     return sent;
+  }
+
+  private Sent notFound(KafkaException failure) {
+    return Destination.isMissing(failure)
+        ? unroutable()
+        : new Sent.Failed(
+            new InboxException(
+                ErrorCode.SEND_UNCONFIRMED,
+                "Kafka has not said whether there is a topic '%s': %s. Nothing was sent; it is tried again."
+                    .formatted(topic, failure.getMessage()),
+                failure));
   }
 
   private Future<?> start(Envelope envelope) throws InterruptedException {
@@ -109,8 +124,8 @@ public final class KafkaTransport implements Transport {
     }
   }
 
-  /** The client knows neither the topic nor whether there are brokers: nothing was sent. */
-  private static boolean isOfAnUnknownTopic(Future<?> sending) throws InterruptedException {
+  /** The client has got no metadata of the topic: nothing was sent. */
+  private static boolean hasTimedOut(Future<?> sending) throws InterruptedException {
     if (!sending.isDone()) {
       return false;
     }
@@ -120,12 +135,6 @@ public final class KafkaTransport implements Transport {
     } catch (ExecutionException e) {
       return e.getCause() instanceof org.apache.kafka.common.errors.TimeoutException;
     }
-  }
-
-  private Future<?> whyUnknown(Future<?> sending, long end) throws InterruptedException {
-    return isMissing(end)
-        ? CompletableFuture.failedFuture(new UnknownTopicOrPartitionException("no such topic"))
-        : sending;
   }
 
   private Sent outcome(Future<?> sending, long end) throws InterruptedException {
@@ -148,46 +157,26 @@ public final class KafkaTransport implements Transport {
                   .formatted(topic, failure.getMessage()),
               failure));
     }
-    if (failure instanceof InvalidTopicException
-        || failure instanceof UnknownTopicOrPartitionException) {
-      return new Sent.Unroutable(
-          "There is no topic '%s'. Create it, or correct the name.".formatted(topic));
+    if (failure instanceof InboxException) {
+      return new Sent.Failed(failure);
     }
-    return failure instanceof InboxException ? new Sent.Failed(failure) : unconfirmed(failure);
+    return Destination.isMissing(failure) ? unroutable() : unconfirmed(failure);
+  }
+
+  private Sent unroutable() {
+    destination.forget();
+    return new Sent.Unroutable(
+        "There is no topic '%s'. Create it, or correct the name.".formatted(topic));
   }
 
   private Sent unconfirmed(Throwable failure) {
+    destination.forget();
     return new Sent.Failed(
         new InboxException(
             ErrorCode.SEND_UNCONFIRMED,
             "Kafka has not confirmed the message for topic '%s': %s. It may be there nevertheless, and is sent again."
                 .formatted(topic, failure.getMessage()),
             failure));
-  }
-
-  /**
-   * Whether brokers that answer know of no such topic; the producer cannot tell that from silence.
-   */
-  private boolean isMissing(long end) throws InterruptedException {
-    long left =
-        Math.max(
-            ProducerSettings.LOOK_MILLIS, TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime()));
-    Admin admin;
-    try {
-      admin = Admin.create(settings.forAdmin());
-    } catch (KafkaException e) {
-      return false;
-    }
-    try {
-      admin.describeTopics(List.of(topic)).allTopicNames().get(left, TimeUnit.MILLISECONDS);
-      return false;
-    } catch (ExecutionException e) {
-      return e.getCause() instanceof UnknownTopicOrPartitionException;
-    } catch (TimeoutException e) {
-      return false;
-    } finally {
-      admin.close(Duration.ZERO); // otherwise it waits for answers that nobody wants
-    }
   }
 
   private synchronized Producer<byte[], byte[]> producer() {
@@ -206,6 +195,7 @@ public final class KafkaTransport implements Transport {
       last = producer;
       producer = null;
     }
+    destination.forget(); // the next producer names it anew
     if (last != null) {
       last.close(CLOSE);
     }

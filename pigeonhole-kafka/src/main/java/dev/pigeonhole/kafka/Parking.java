@@ -4,10 +4,12 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.pigeonhole.transport.Disposition;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.function.LongSupplier;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -25,24 +27,34 @@ final class Parking {
   record Refusal(ConsumerRecord<byte[], byte[]> record, Disposition.Refused why) {}
 
   private final String source;
-  private final String topic;
+  private final Destination destination;
   private final KafkaPublisher publisher;
   private final OncePerMinute log;
 
-  Parking(String source, String topic, KafkaPublisher publisher, LongSupplier nanos) {
+  Parking(String source, Destination destination, KafkaPublisher publisher, LongSupplier nanos) {
     this.source = source;
-    this.topic = topic;
+    this.destination = destination;
     this.publisher = publisher;
     this.log = new OncePerMinute(nanos);
   }
 
   /** Whether each of them is there now, in order. */
   List<KafkaPublisher.Sent> park(List<Refusal> refusals) {
+    try {
+      destination.find(PATIENCE);
+    } catch (KafkaException e) {
+      return Collections.nCopies(refusals.size(), new KafkaPublisher.Sent(e));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return Collections.nCopies(refusals.size(), new KafkaPublisher.Sent(e));
+    }
     List<KafkaPublisher.Sent> sent =
         publisher.send(refusals.stream().map(this::parked).toList(), PATIENCE);
     for (int i = 0; i < refusals.size(); i++) {
       if (sent.get(i).failure() == null) {
         tell(refusals.get(i).why());
+      } else {
+        destination.forget(); // as the publisher forgets its client
       }
     }
     return sent;
@@ -54,7 +66,7 @@ final class Parking {
       LOG.warn(
           "Source {} parked a record in {}: {}{}",
           source,
-          topic,
+          destination.topic(),
           OneLine.of(why.reason()),
           leftOut == 0 ? "" : " (and " + leftOut + " more since the last line)");
     }
@@ -75,7 +87,7 @@ final class Parking {
     add(headers, HeaderNames.PARTITION, Integer.toString(record.partition()));
     add(headers, HeaderNames.OFFSET, Long.toString(record.offset()));
     add(headers, HeaderNames.TIMESTAMP, Long.toString(record.timestamp()));
-    return new ProducerRecord<>(topic, null, record.key(), record.value(), headers);
+    return new ProducerRecord<>(destination.topic(), null, record.key(), record.value(), headers);
   }
 
   private static void add(RecordHeaders headers, String name, String value) {

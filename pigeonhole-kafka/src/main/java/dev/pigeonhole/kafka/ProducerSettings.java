@@ -19,10 +19,8 @@ import org.jspecify.annotations.Nullable;
  * refused. Immutable.
  */
 final class ProducerSettings {
-  /**
-   * How long the client may wait inside for a topic that it does not know; then we look ourselves.
-   */
-  static final int LOOK_MILLIS = 1_000;
+  /** How long the client may wait inside for brokers that do not answer, with each message. */
+  private static final int LONGEST_BLOCK_MILLIS = 1_000;
 
   private static final int MOST_IN_FLIGHT = 5; // what a broker can put in order again
 
@@ -66,8 +64,8 @@ final class ProducerSettings {
         problems);
     never(
         ProducerConfig.MAX_BLOCK_MS_CONFIG,
-        "the transport needs it to tell a missing topic from silent brokers; how long a send may"
-            + " take is .sendTimeout(…) of the outbox",
+        "the transport keeps it short, as each message would wait so long for silent brokers; how"
+            + " long a send may take is .sendTimeout(…) of the outbox",
         problems);
     bytes(ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG, problems);
     bytes(ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG, problems);
@@ -163,7 +161,7 @@ final class ProducerSettings {
     config.put(ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG, ByteArraySerializer.class);
     config.put(ProducerConfig.ACKS_CONFIG, "all");
     config.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true);
-    config.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, LOOK_MILLIS);
+    config.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, LONGEST_BLOCK_MILLIS);
     config.putIfAbsent(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, 10_000);
     config.putIfAbsent(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, 25_000);
     // How large a record may be is for the topic to say.

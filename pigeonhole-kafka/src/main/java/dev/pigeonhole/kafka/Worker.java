@@ -51,7 +51,11 @@ final class Worker implements Runnable {
             acceptor,
             parkingTopic == null || publisher == null
                 ? null
-                : new Parking(name, parkingTopic, publisher, System::nanoTime));
+                : new Parking(
+                    name,
+                    new Destination(parkingTopic, choices.settings.forAdmin()),
+                    publisher,
+                    System::nanoTime));
     this.thread = daemon(this, "pigeonhole-" + name);
   }
 

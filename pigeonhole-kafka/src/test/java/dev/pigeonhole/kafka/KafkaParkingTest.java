@@ -115,7 +115,11 @@ class KafkaParkingTest extends BrokerTest {
                 Thread.currentThread().interrupt();
                 return List.of(new Disposition.Refused(ErrorCode.ID_TOO_LONG, "PH-ID-03"));
               },
-              new Parking("kafka:orders", parking, publisher, System::nanoTime));
+              new Parking(
+                  "kafka:orders",
+                  new Destination(parking, settings.forAdmin()),
+                  publisher,
+                  System::nanoTime));
       Held held = new Track(new TopicPartition("orders", 3)).add(Records.at(7));
 
       assertThat(handIn.run(List.of(held))).containsExactly(new Ending.Finished());

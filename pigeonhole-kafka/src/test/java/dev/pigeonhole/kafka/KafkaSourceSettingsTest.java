@@ -70,11 +70,23 @@ class KafkaSourceSettingsTest {
         .containsEntry("auto.offset.reset", "none")
         .containsEntry("enable.auto.commit", false)
         .containsEntry("isolation.level", "read_committed")
+        .containsEntry("allow.auto.create.topics", false)
         .containsEntry("max.poll.records", 100);
     config.put("auto.offset.reset", "none");
     assertThat(choices(config).startAt).isEqualTo(StartAt.NONE);
     config.put("auto.offset.reset", "earliest");
     assertThat(choices(config).startAt).isEqualTo(StartAt.EARLIEST);
+    assertThat(new ClientSettings(config).forConsumer(100))
+        .containsEntry("auto.offset.reset", "none");
+  }
+
+  @Test
+  void theDefaultsAreThoseOfThePage() {
+    KafkaSource.Choices choices = choices(config);
+    assertThat(choices.batch).isEqualTo(500);
+    assertThat(choices.maxBody).isEqualTo(1_000_000);
+    assertThat(choices.transactionAlarm).isEqualTo(Duration.ofMinutes(5));
+    assertThat(choices.startAt).isEqualTo(StartAt.EARLIEST);
   }
 
   private static KafkaSource.Choices choices(Map<String, Object> config) {

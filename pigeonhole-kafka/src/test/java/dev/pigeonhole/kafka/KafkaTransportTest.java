@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.pigeonhole.Headers;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.support.Direction;
+import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.FaultProxy;
 import dev.pigeonhole.support.KafkaServer;
 import dev.pigeonhole.support.Ports;
@@ -19,15 +20,28 @@ import java.util.Map;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.UnaryOperator;
 import org.apache.kafka.clients.producer.ProducerInterceptor;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.acl.AccessControlEntry;
+import org.apache.kafka.common.acl.AclBinding;
+import org.apache.kafka.common.acl.AclOperation;
+import org.apache.kafka.common.acl.AclPermissionType;
+import org.apache.kafka.common.metrics.KafkaMetric;
+import org.apache.kafka.common.metrics.MetricsContext;
+import org.apache.kafka.common.metrics.MetricsReporter;
+import org.apache.kafka.common.resource.PatternType;
+import org.apache.kafka.common.resource.ResourcePattern;
+import org.apache.kafka.common.resource.ResourceType;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** The transport passes the contract on a real broker. */
 class KafkaTransportTest extends BrokerTransportContract {
+  private static final Duration LIMIT = Duration.ofSeconds(90);
+
   private static FaultProxy proxy;
   private static KafkaServer server;
 
@@ -97,6 +111,116 @@ class KafkaTransportTest extends BrokerTransportContract {
 
     @Override
     public void close() {}
+  }
+
+  @Test
+  void theBrokersAreAskedForTheTopicOnce() throws InterruptedException {
+    try (Topic topic = new Topic()) {
+      Transport transport =
+          KafkaTransport.topic(
+              Map.of(
+                  "bootstrap.servers",
+                  server.bootstrap(),
+                  "client.id",
+                  topic.topic,
+                  "metric.reporters",
+                  Clients.class.getName()),
+              topic.topic);
+      for (int i = 0; i < 3; i++) {
+        assertThat(send(transport, "m-" + i)).isInstanceOf(Sent.Confirmed.class);
+      }
+      transport.close();
+
+      assertThat(Clients.SEEN.stream().filter(each -> each.endsWith(topic.topic)))
+          .containsExactly("kafka.admin.client " + topic.topic, "kafka.producer " + topic.topic);
+    }
+  }
+
+  private static Sent send(Transport transport, String id) throws InterruptedException {
+    return transport
+        .send(
+            List.of(TestBroker.envelope(transport.destination(), id).build()),
+            Duration.ofSeconds(60))
+        .get(0);
+  }
+
+  /** Sees which clients are made, of those that it is given to. */
+  public static final class Clients implements MetricsReporter {
+    static final List<String> SEEN = new CopyOnWriteArrayList<>();
+    private String client = "";
+
+    @Override
+    public void configure(Map<String, ?> configs) {
+      client = String.valueOf(configs.get("client.id"));
+    }
+
+    @Override
+    public void contextChange(MetricsContext context) {
+      SEEN.add(context.contextLabels().get(MetricsContext.NAMESPACE) + " " + client);
+    }
+
+    @Override
+    public void init(List<KafkaMetric> metrics) {}
+
+    @Override
+    public void metricChange(KafkaMetric metric) {}
+
+    @Override
+    public void metricRemoval(KafkaMetric metric) {}
+
+    @Override
+    public void close() {}
+  }
+
+  @Test
+  void aTopicThatIsDeletedLaterIsMissedAndFoundAgain() throws InterruptedException {
+    try (Topic topic = new Topic()) {
+      Transport transport =
+          KafkaTransport.topic(
+              Map.of(
+                  "bootstrap.servers",
+                  server.bootstrap(),
+                  "request.timeout.ms",
+                  2_000,
+                  "delivery.timeout.ms",
+                  3_000),
+              topic.topic);
+      assertThat(send(transport, "m-1")).isInstanceOf(Sent.Confirmed.class);
+      TestBroker.get(topic.broker.admin().deleteTopics(List.of(topic.topic)).all());
+      Eventually.until("it to be gone", LIMIT, () -> !topic.broker.exists(topic.topic));
+      Sent first = send(transport, "m-2");
+      Sent second = send(transport, "m-2");
+
+      assertThat(first).isNotInstanceOf(Sent.Confirmed.class); // a producer cannot tell
+      assertThat(second).isInstanceOf(Sent.Unroutable.class);
+      Eventually.passes(LIMIT, () -> topic.broker.create(topic.topic, 1, Map.of()));
+      Eventually.passes(
+          LIMIT, () -> assertThat(send(transport, "m-2")).isInstanceOf(Sent.Confirmed.class));
+      transport.close();
+    }
+  }
+
+  @Test
+  void whoeverMayNotSeeTheTopicIsToldSoAndNotThatThereIsNone() throws InterruptedException {
+    try (Topic topic = new Topic()) {
+      AclBinding denied =
+          new AclBinding(
+              new ResourcePattern(ResourceType.TOPIC, topic.topic, PatternType.LITERAL),
+              new AccessControlEntry(
+                  "User:ANONYMOUS", "*", AclOperation.DESCRIBE, AclPermissionType.DENY));
+      TestBroker.get(topic.broker.admin().createAcls(List.of(denied)).all());
+      Eventually.passes(
+          LIMIT, () -> assertThatThrownBy(() -> topic.broker.partitionsOf(topic.topic)));
+      Transport transport = topic.transport();
+      assertThat(((Sent.Failed) send(transport, "m-1")).cause())
+          .hasMessageStartingWith("PH-OBX-04")
+          .hasMessageContaining("Not authorized to access topics");
+
+      TestBroker.get(topic.broker.admin().deleteAcls(List.of(denied.toFilter())).all());
+      Eventually.passes(
+          LIMIT, () -> assertThat(send(transport, "m-1")).isInstanceOf(Sent.Confirmed.class));
+      transport.close();
+    }
   }
 
   @Test

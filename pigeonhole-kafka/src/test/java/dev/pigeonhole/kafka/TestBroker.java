@@ -148,6 +148,10 @@ final class TestBroker implements AutoCloseable {
         .collect(Collectors.toSet());
   }
 
+  boolean exists(String topic) {
+    return get(admin.listTopics().names()).contains(topic);
+  }
+
   int partitionsOf(String topic) {
     return get(admin.describeTopics(List.of(topic)).allTopicNames()).get(topic).partitions().size();
   }

@@ -35,12 +35,14 @@ public final class KafkaServer extends LocalServer {
 
   private final String libraries;
   private final @Nullable FaultProxy proxy;
+  private final boolean createsTopics;
 
-  private KafkaServer(String libraries, @Nullable FaultProxy proxy) {
+  private KafkaServer(String libraries, @Nullable FaultProxy proxy, boolean createsTopics) {
     // What it has promised is in files, and they outlive the process.
     super("kafka", Signal.KILL);
     this.libraries = libraries;
     this.proxy = proxy;
+    this.createsTopics = createsTopics;
   }
 
   /** The one server of this JVM, started at the first call; closing it has no effect. */
@@ -54,7 +56,7 @@ public final class KafkaServer extends LocalServer {
 
   /** A server for tests that crash or pause it. */
   public static KafkaServer start() {
-    return launched(new KafkaServer(libraries(), null));
+    return launched(new KafkaServer(libraries(), null, false));
   }
 
   /**
@@ -64,7 +66,12 @@ public final class KafkaServer extends LocalServer {
    * past it.
    */
   public static KafkaServer start(FaultProxy proxy) {
-    return launched(new KafkaServer(libraries(), proxy));
+    return launched(new KafkaServer(libraries(), proxy, false));
+  }
+
+  /** A server that creates whatever topic a client names, as all do that are not told otherwise. */
+  public static KafkaServer startCreatingTopics() {
+    return launched(new KafkaServer(libraries(), null, true));
   }
 
   private static KafkaServer launched(KafkaServer server) {
@@ -202,8 +209,8 @@ public final class KafkaServer extends LocalServer {
         authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
         allow.everyone.if.no.acl.found=true
 
-        # Topics are created by those who say how many partitions they want.
-        auto.create.topics.enable=false
+        # Unless a test is about it, those create topics who say how many partitions they want.
+        auto.create.topics.enable=%5$s
 
         # There is one node, and it keeps its own topics small.
         offsets.topic.replication.factor=1
@@ -229,7 +236,7 @@ public final class KafkaServer extends LocalServer {
         log.cleaner.dedupe.buffer.size=2097152
         log.index.size.max.bytes=1048576
         """
-            .formatted(controller, listeners, advertised, home().resolve("data"));
+            .formatted(controller, listeners, advertised, home().resolve("data"), createsTopics);
     try {
       Files.writeString(configuration(), settings);
     } catch (IOException e) {
