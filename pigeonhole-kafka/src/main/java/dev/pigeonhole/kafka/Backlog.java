@@ -152,7 +152,7 @@ final class Backlog {
           "parking",
           ErrorCode.KAFKA_NOT_PARKED,
           ("A refused record cannot be put into topic '%s': %s: %s. Create the topic, let this user"
-                  + " write to it, and let its max.message.bytes be as large as here; it is tried"
+                  + " write to it, and let its max.message.bytes be larger than here; it is tried"
                   + " again.")
               .formatted(
                   choices.parkingTopic,

@@ -25,6 +25,9 @@ final class ClientSettings {
   private static final Set<String> OF_CONSUMERS_ALONE =
       Set.of("interceptor.classes", "client.id", "partition.assignment.strategy");
 
+  // What brokers take in one request unless they are told otherwise, less what is around a record.
+  private static final int LARGEST_REQUEST = 104_000_000;
+
   private final Map<String, Object> given;
 
   ClientSettings(Map<String, ?> given) {
@@ -171,8 +174,9 @@ final class ClientSettings {
     config.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, 10_000);
     config.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, 25_000);
     config.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, 10_000);
-    // How large a record may be is for the topic to say.
-    config.put(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, 32 * 1024 * 1024);
+    // How large a record may be is for the topic to say. The memory is taken when it is needed.
+    config.put(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, LARGEST_REQUEST);
+    config.put(ProducerConfig.BUFFER_MEMORY_CONFIG, (long) LARGEST_REQUEST);
     return config;
   }
 

@@ -77,6 +77,25 @@ class KafkaParkingTest extends BrokerTest {
   }
 
   @Test
+  void aRecordThatIsLargerThanWhatClientsUsuallySendIsParked() {
+    String topic = "large-" + broker.group;
+    String parking = topic + ".parked";
+    broker.create(topic, 1, Map.of("max.message.bytes", "50000000"));
+    broker.create(parking, 1, Map.of("max.message.bytes", "50000000"));
+    int size = 35_000_000; // the buffer of a client has 32 MB, unless it is told otherwise
+    broker.sendLarge(new ProducerRecord<>(topic, new byte[size]));
+    KafkaSource source = start(KafkaSource.topic(broker.config(), topic).parkingIn(parking));
+    broker.send(topic, 0, "m-1");
+    awaitTaken(List.of("m-1"));
+    awaitNoLag(topic, 1);
+
+    assertThat(source.trouble()).isEmpty();
+    ConsumerRecord<byte[], byte[]> parked = broker.read(parking).get(0);
+    assertThat(parked.value()).hasSize(size);
+    assertThat(TestBroker.header(parked, "pigeonhole-code")).isEqualTo("PH-PAY-02");
+  }
+
+  @Test
   void whatIsParkedIsAsItWasWithItsReasonAndWhereItCameFrom() {
     String topic = broker.topic(1);
     String parking = broker.topic(1);

@@ -125,6 +125,23 @@ final class TestBroker implements AutoCloseable {
     get(producer.send(record));
   }
 
+  /** One that other producers have no room for. */
+  void sendLarge(ProducerRecord<byte[], byte[]> record) {
+    try (var other =
+        new KafkaProducer<>(
+            Map.<String, Object>of(
+                "bootstrap.servers",
+                bootstrap,
+                "max.request.size",
+                100_000_000,
+                "buffer.memory",
+                100_000_000),
+            new ByteArraySerializer(),
+            new ByteArraySerializer())) {
+      get(other.send(record));
+    }
+  }
+
   static List<TopicPartition> partitions(String topic, int count) {
     return IntStream.range(0, count).mapToObj(i -> new TopicPartition(topic, i)).toList();
   }
