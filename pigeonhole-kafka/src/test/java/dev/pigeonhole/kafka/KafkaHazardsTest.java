@@ -23,9 +23,11 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -162,6 +164,105 @@ class KafkaHazardsTest extends BrokerTest {
 
     assertThat(broker.committed(new TopicPartition(topic, moved))).isEqualTo(3);
     assertThat(others.ids()).hasSize(3);
+  }
+
+  /** As the client tells a member whose partitions are about to move. */
+  @Test
+  void kf02_whatIsBeingHandedInWhenPartitionsMoveIsAwaitedAndCommitted() {
+    TopicPartition partition = new TopicPartition(broker.topic(1), 0);
+    KafkaSource.Choices choices =
+        new KafkaSource.Choices(new ClientSettings(broker.config()), List.of(partition.topic()));
+    CountDownLatch entered = new CountDownLatch(1);
+    CountDownLatch gate = new CountDownLatch(1);
+    intake.before(
+        () -> {
+          entered.countDown();
+          Intake.hangUntil(gate);
+        });
+    ExecutorService beside = Executors.newSingleThreadExecutor();
+    Troubles troubles = new Troubles("kafka:moving", System::nanoTime);
+    GroupMember member =
+        new GroupMember(
+            choices,
+            new KafkaConsumer<>(choices.settings.forConsumer(choices.batch)),
+            new Backlog(
+                choices,
+                new HandIn(new RecordReader(choices, UnaryOperator.identity()), intake, null),
+                beside,
+                troubles),
+            new Topics(choices.topics, broker::admin, troubles, System::nanoTime),
+            new OpenTransactions(
+                choices.transactionAlarm, broker::admin, troubles, System::nanoTime),
+            troubles,
+            () -> false);
+    try {
+      broker.send(partition.topic(), 0, "m-1");
+      member.join();
+      while (entered.getCount() > 0) {
+        member.turn();
+      }
+      gate.countDown();
+      member.onPartitionsRevoked(List.of(partition));
+
+      assertThat(intake.ids()).containsExactly("m-1");
+      assertThat(broker.committed(partition)).isEqualTo(1);
+    } finally {
+      gate.countDown();
+      member.leave(Duration.ofSeconds(30));
+      beside.shutdown();
+    }
+  }
+
+  @Test
+  void aSourceThatIsStoppedLeavesItsGroupAtOnce() {
+    String topic = broker.topic(1);
+    KafkaSource source = start(KafkaSource.topic(patient(), topic));
+    broker.send(topic, 0, "m-1");
+    awaitTaken(List.of("m-1"));
+    assertThat(broker.members()).hasSize(1);
+    stop(source);
+
+    Eventually.until("nobody in the group", LIMIT, () -> broker.members().isEmpty());
+  }
+
+  @Test
+  void anInstanceWithANameComesBackToItsPartitionsAndNoOthersMove() {
+    String topic = broker.topic(2);
+    KafkaSource first = start(KafkaSource.topic(named("first"), topic));
+    Intake others = new Intake();
+    start(KafkaSource.topic(named("second"), topic), others);
+    Eventually.passes(
+        LIMIT,
+        () ->
+            assertThat(broker.assignments().values())
+                .hasSize(2)
+                .allSatisfy(each -> assertThat(each).hasSize(1)));
+    Map<String, Set<TopicPartition>> before = broker.assignments();
+    stop(first);
+    assertThat(broker.assignments()).isEqualTo(before);
+    broker.send(topic, 0, "m-0");
+    broker.send(topic, 1, "m-1");
+    Eventually.until("the other to go on", LIMIT, () -> !others.done().isEmpty());
+    first.start(intake);
+    Eventually.until("the first to go on", LIMIT, () -> !intake.done().isEmpty());
+    awaitNoLag(topic, 2);
+
+    assertThat(broker.assignments()).isEqualTo(before);
+    assertThat(others.done()).hasSize(1);
+    assertThat(intake.done()).hasSize(1);
+  }
+
+  private Map<String, Object> named(String instance) {
+    Map<String, Object> config = patient();
+    config.put("group.instance.id", instance);
+    return config;
+  }
+
+  /** Whoever is away without a word stays a member for longer than any test waits. */
+  private Map<String, Object> patient() {
+    Map<String, Object> config = broker.config();
+    config.put("session.timeout.ms", 600_000);
+    return config;
   }
 
   @Test
@@ -323,7 +424,9 @@ class KafkaHazardsTest extends BrokerTest {
     TestBroker.get(
         broker.admin().deleteRecords(Map.of(partition, RecordsToDelete.beforeOffset(2))).all());
     broker.setOffset(partition, new OffsetAndMetadata(1));
-    KafkaSource source = start(KafkaSource.topic(broker.config(), topic));
+    Map<String, Object> config = broker.config();
+    config.put("auto.offset.reset", "earliest"); // for a group without an offset, and for no other
+    KafkaSource source = start(KafkaSource.topic(config, topic));
     broker.send(topic, 1, "other");
     awaitTrouble(source, "PH-KFK-04");
     awaitTaken(List.of("other"));

@@ -30,7 +30,7 @@ class KafkaOutageTest extends BrokerTest {
 
   @Test
   void d107_brokersThatAreDownAreWaitedForBySourcesThatRunAndThatStart() {
-    start(KafkaSource.topic(broker.config(), topic));
+    KafkaSource running = start(KafkaSource.topic(broker.config(), topic));
     broker.send(topic, 0, "m-1");
     awaitTaken(List.of("m-1"));
     SERVER.crash();
@@ -39,6 +39,7 @@ class KafkaOutageTest extends BrokerTest {
     Intake others = new Intake();
     KafkaSource late = start(KafkaSource.topic(config, topic), others);
     awaitTrouble(late, "PH-KFK-03");
+    awaitTrouble(running, "PH-KFK-03");
     SERVER.restart();
     broker.send(topic, 0, "m-2");
 
@@ -46,6 +47,7 @@ class KafkaOutageTest extends BrokerTest {
     awaitTaken(others, List.of("m-1", "m-2"));
     awaitNoLag(topic, 1);
     awaitNoTrouble(late);
+    awaitNoTrouble(running);
   }
 
   @Test

@@ -98,6 +98,7 @@ class KafkaSourceSettingsTest {
     config.put("security.protocol", "SASL_SSL");
     config.put("sasl.mechanism", "PLAIN");
     config.put("interceptor.classes", "com.example.OfConsumers");
+    config.put("client.id", "shipping-1");
     config.put("fetch.min.bytes", 7);
     assertThat(new ClientSettings(config).forProducer())
         .containsEntry("bootstrap.servers", "localhost:1")
@@ -105,7 +106,7 @@ class KafkaSourceSettingsTest {
         .containsEntry("sasl.mechanism", "PLAIN")
         .containsEntry("acks", "all")
         .containsEntry("enable.idempotence", true)
-        .doesNotContainKeys("interceptor.classes", "group.id", "fetch.min.bytes");
+        .doesNotContainKeys("interceptor.classes", "client.id", "group.id", "fetch.min.bytes");
   }
 
   @Test

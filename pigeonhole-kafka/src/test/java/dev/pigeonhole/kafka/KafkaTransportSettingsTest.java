@@ -70,6 +70,17 @@ class KafkaTransportSettingsTest {
   }
 
   @Test
+  void timesAndSizesAreThoseOfThePageUnlessTheyAreGiven() {
+    assertThat(new ProducerSettings(config, "orders").forProducer())
+        .containsEntry("request.timeout.ms", 10_000)
+        .containsEntry("delivery.timeout.ms", 25_000)
+        .containsEntry("max.request.size", 32 * 1024 * 1024);
+
+    config.putAll(Map.of("request.timeout.ms", 1, "delivery.timeout.ms", 2, "max.request.size", 3));
+    assertThat(new ProducerSettings(config, "orders").forProducer()).containsAllEntriesOf(config);
+  }
+
+  @Test
   void aSerializerOfBytesIsNoOther() {
     config.put("value.serializer", StringSerializer.class);
     refused("value.serializer");

@@ -114,6 +114,25 @@ class KafkaTransportTest extends BrokerTransportContract {
   }
 
   @Test
+  void theTopicSaysHowLargeARecordMayBe() throws InterruptedException {
+    try (TestBroker broker = TestBroker.on(server)) {
+      String topic = "large-" + broker.group;
+      broker.create(topic, 1, Map.of("max.message.bytes", "5000000"));
+      Transport transport = Topic.to(topic);
+      List<Sent> sent =
+          transport.send(
+              List.of(
+                  TestBroker.envelope(topic, "large").body(new byte[3_000_000]).build(),
+                  TestBroker.envelope(topic, "larger").body(new byte[6_000_000]).build()),
+              Duration.ofSeconds(60));
+      transport.close();
+
+      assertThat(sent.get(0)).isInstanceOf(Sent.Confirmed.class);
+      assertThat(((Sent.Failed) sent.get(1)).cause()).hasMessageStartingWith("PH-PAY-02");
+    }
+  }
+
+  @Test
   void theBrokersAreAskedForTheTopicOnce() throws InterruptedException {
     try (Topic topic = new Topic()) {
       Transport transport =

@@ -165,6 +165,15 @@ final class TestBroker implements AutoCloseable {
         .collect(Collectors.toSet());
   }
 
+  /** Which partitions each of its instances has, those that are away included. */
+  Map<String, Set<TopicPartition>> assignments() {
+    return get(admin.describeConsumerGroups(List.of(group)).all()).get(group).members().stream()
+        .collect(
+            Collectors.toMap(
+                each -> each.groupInstanceId().orElseThrow(),
+                each -> each.assignment().topicPartitions()));
+  }
+
   boolean exists(String topic) {
     return get(admin.listTopics().names()).contains(topic);
   }
