@@ -163,8 +163,9 @@ public final class IdempotentMethods extends AbstractBeanFactoryAwareAdvisingPos
       problems.add(
           new Problem(
               ErrorCode.GUARDED_METHOD_INVALID,
-              ("Idempotent method %s: there is no single bean of GuardTemplate for it. Declare"
-                      + " one, or name one with guard = \"…\".")
+              ("Idempotent method %s: there is no single bean of GuardTemplate for it, so every"
+                      + " repeat would run. Declare one, or name one with guard = \"…\"; with Spring"
+                      + " Boot, a DataSource is enough.")
                   .formatted(method.place)));
       return problems;
     }

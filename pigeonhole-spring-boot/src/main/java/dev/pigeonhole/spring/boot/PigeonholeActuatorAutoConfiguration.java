@@ -3,6 +3,7 @@ package dev.pigeonhole.spring.boot;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.outbox.Outbox;
+import dev.pigeonhole.store.InboxStore;
 import java.time.Duration;
 import java.util.Comparator;
 import org.springframework.beans.factory.ObjectProvider;
@@ -12,12 +13,14 @@ import org.springframework.boot.actuate.autoconfigure.info.InfoContributorFallba
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.info.InfoContributor;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.AnyNestedCondition;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.annotation.Order;
 
@@ -28,10 +31,27 @@ import org.springframework.core.annotation.Order;
  */
 @AutoConfiguration(
     after = {PigeonholeAutoConfiguration.class, PigeonholeOutboxAutoConfiguration.class})
-@ConditionalOnBean({JdbcStore.class, PigeonholeProperties.class})
+@ConditionalOnBean(PigeonholeProperties.class)
+@Conditional(PigeonholeActuatorAutoConfiguration.OnSomethingToWatch.class)
 public final class PigeonholeActuatorAutoConfiguration {
 
   PigeonholeActuatorAutoConfiguration() {}
+
+  /** A store of any kind, or an inbox or an outbox on one that is no bean. */
+  static final class OnSomethingToWatch extends AnyNestedCondition {
+    OnSomethingToWatch() {
+      super(ConfigurationPhase.REGISTER_BEAN);
+    }
+
+    @ConditionalOnBean(InboxStore.class)
+    static class Store {}
+
+    @ConditionalOnBean(Inbox.class)
+    static class OwnInbox {}
+
+    @ConditionalOnBean(type = "dev.pigeonhole.outbox.Outbox")
+    static class OwnOutbox {}
+  }
 
   @Order(1)
   @Configuration(proxyBeanMethods = false)
@@ -109,8 +129,10 @@ public final class PigeonholeActuatorAutoConfiguration {
         fallback = InfoContributorFallback.USE_DEFAULTS_PROPERTY)
     @ConditionalOnMissingBean(name = "pigeonholeInfoContributor")
     PigeonholeInfoContributor pigeonholeInfoContributor(
-        ObjectProvider<JdbcStore> stores, ObjectProvider<ChannelSource> sources) {
-      return new PigeonholeInfoContributor(stores, sources);
+        ObjectProvider<JdbcStore> databases,
+        ObjectProvider<InboxStore> stores,
+        ObjectProvider<ChannelSource> sources) {
+      return new PigeonholeInfoContributor(databases, stores, sources);
     }
   }
 }

@@ -50,6 +50,7 @@ import org.springframework.transaction.PlatformTransactionManager;
       "org.springframework.boot.jackson2.autoconfigure.Jackson2AutoConfiguration"
     },
     after = {PigeonholeCodecAutoConfiguration.class, PigeonholeSourcesAutoConfiguration.class})
+@EnableConfigurationProperties(PigeonholeProperties.class)
 @ImportRuntimeHints(PigeonholeRuntimeHints.class)
 public final class PigeonholeAutoConfiguration {
   private static final Logger LOG = LoggerFactory.getLogger(PigeonholeAutoConfiguration.class);
@@ -67,11 +68,17 @@ public final class PigeonholeAutoConfiguration {
     return new ChosenBeans(beans, ourSource, sources, ourManager, managers);
   }
 
+  /** Without a database, too: methods that nothing can guard are refused, not run again. */
+  @Bean
+  @ConditionalOnMissingBean
+  static IdempotentMethods pigeonholeIdempotentMethods() {
+    return new IdempotentMethods();
+  }
+
   /** What needs a database. */
   @Order(1)
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnBean(DataSource.class)
-  @EnableConfigurationProperties(PigeonholeProperties.class)
   @Import(DatabaseInitializationDependencyConfigurer.class)
   static class JdbcConfiguration {
 
@@ -80,12 +87,6 @@ public final class PigeonholeAutoConfiguration {
     PigeonholeSchemaInitializer pigeonholeSchemaInitializer(
         ChosenBeans chosen, PigeonholeProperties properties) {
       return new PigeonholeSchemaInitializer(chosen::dataSource, properties);
-    }
-
-    @Bean
-    @ConditionalOnMissingBean
-    static IdempotentMethods pigeonholeIdempotentMethods() {
-      return new IdempotentMethods();
     }
 
     /** Nobody knows who reaches it, and nothing there asks what Pigeonhole would ask. */
@@ -152,7 +153,6 @@ public final class PigeonholeAutoConfiguration {
   @Order(3)
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnBean(InboxStore.class)
-  @EnableConfigurationProperties(PigeonholeProperties.class)
   @ConditionalOnProperty(name = "pigeonhole.inbox.enabled", matchIfMissing = true)
   @Conditional({NamedInboxes.Absent.class, OnHandlers.class})
   @Import(InboxesConfiguration.class)

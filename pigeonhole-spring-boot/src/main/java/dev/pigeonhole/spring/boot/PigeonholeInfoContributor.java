@@ -2,6 +2,7 @@ package dev.pigeonhole.spring.boot;
 
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.StoreException;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -11,13 +12,17 @@ import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.info.Info;
 import org.springframework.boot.actuate.info.InfoContributor;
 
-/** Which version runs, on which database, and what can feed channels. */
+/** Which version runs, on which database or other store, and what can feed channels. */
 final class PigeonholeInfoContributor implements InfoContributor {
-  private final ObjectProvider<JdbcStore> stores;
+  private final ObjectProvider<JdbcStore> databases;
+  private final ObjectProvider<InboxStore> stores;
   private final ObjectProvider<ChannelSource> sources;
 
   PigeonholeInfoContributor(
-      ObjectProvider<JdbcStore> stores, ObjectProvider<ChannelSource> sources) {
+      ObjectProvider<JdbcStore> databases,
+      ObjectProvider<InboxStore> stores,
+      ObjectProvider<ChannelSource> sources) {
+    this.databases = databases;
     this.stores = stores;
     this.sources = sources;
   }
@@ -29,9 +34,8 @@ final class PigeonholeInfoContributor implements InfoContributor {
     if (version != null) {
       details.put("version", version);
     }
-    List<String> databases =
-        stores.orderedStream().map(PigeonholeInfoContributor::database).toList();
-    details.put("store", databases.size() == 1 ? databases.get(0) : databases);
+    List<String> known = stores().stream().map(PigeonholeInfoContributor::described).toList();
+    details.put("store", known.size() == 1 ? known.get(0) : known);
     details.put(
         "transports",
         sources
@@ -41,7 +45,13 @@ final class PigeonholeInfoContributor implements InfoContributor {
     builder.withDetail("pigeonhole", details);
   }
 
-  private static String database(JdbcStore store) {
+  /** Where there is a database, an inbox is built on that, whatever other store there is. */
+  private List<? extends InboxStore> stores() {
+    List<JdbcStore> ofDatabases = databases.orderedStream().toList();
+    return ofDatabases.isEmpty() ? stores.orderedStream().toList() : ofDatabases;
+  }
+
+  private static String described(InboxStore store) {
     try {
       return store.describe().what();
     } catch (StoreException e) {

@@ -13,8 +13,10 @@ import dev.pigeonhole.jackson.Jackson2Codec;
 import dev.pigeonhole.jackson.JacksonCodec;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.jdbc.Schema;
+import dev.pigeonhole.lease.GuardStore;
 import dev.pigeonhole.outbox.Outbox;
 import dev.pigeonhole.spring.GuardTemplate;
+import dev.pigeonhole.spring.IdempotentMethod;
 import dev.pigeonhole.spring.IdempotentMethods;
 import dev.pigeonhole.spring.InboxHandler;
 import dev.pigeonhole.spring.InboxTemplate;
@@ -23,6 +25,7 @@ import dev.pigeonhole.spring.PigeonholeLifecycle;
 import dev.pigeonhole.spring.SpringInboxes;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.testkit.MemoryGuardStore;
 import dev.pigeonhole.testkit.MemoryStore;
 import java.time.Duration;
 import java.util.List;
@@ -31,7 +34,9 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.actuate.info.Info;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.health.contributor.Status;
 import org.springframework.boot.jackson.autoconfigure.JacksonAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceTransactionManagerAutoConfiguration;
@@ -66,6 +71,7 @@ class AutoConfigurationTest {
                 PigeonholeAutoConfiguration.class,
                 PigeonholeCodecAutoConfiguration.class,
                 PigeonholeOutboxAutoConfiguration.class,
+                PigeonholeOutboxNowhereAutoConfiguration.class,
                 PigeonholeSourcesAutoConfiguration.class,
                 PigeonholeActuatorAutoConfiguration.class,
                 PigeonholeMetricsAutoConfiguration.class))
@@ -175,6 +181,79 @@ class AutoConfigurationTest {
                     .hasMessageContaining("takes part in no transaction. Use a JdbcStore"));
   }
 
+  @Test
+  void aStoreOfOnesOwnIsWatchedLikeADatabase() {
+    ApplicationContextRunner watched =
+        withoutDatabase()
+            .withPropertyValues(
+                "pigeonhole.inbox.background-processing=false",
+                "management.endpoints.web.exposure.include=pigeonhole");
+    watched
+        .withUserConfiguration(Handling.class)
+        .withBean(InboxStore.class, MemoryStore::create)
+        .run(
+            context -> {
+              context.getBean(Inbox.class).accept("orders", Message.of("m-1", new Order("o-1")));
+              PigeonholeEndpoint.Standing standing =
+                  context.getBean(PigeonholeEndpoint.class).all().get("inbox");
+              assertThat(standing.handlers().get("see").pending()).isEqualTo(1);
+              assertThat(context.getBean(PigeonholeHealthIndicator.class).health().getStatus())
+                  .isEqualTo(Status.UP);
+              Info.Builder info = new Info.Builder();
+              context.getBean(PigeonholeInfoContributor.class).contribute(info);
+              assertThat(info.build().get("pigeonhole").toString()).contains("store=memory");
+            });
+    watched
+        .withUserConfiguration(OwnInboxOnAStoreThatIsNoBean.class)
+        .run(
+            context -> {
+              assertThat(context.getBean(PigeonholeEndpoint.class).all()).containsKey("inbox");
+              assertThat(context.getBean(PigeonholeHealthIndicator.class).health().getDetails())
+                  .containsKey("inbox");
+            });
+  }
+
+  @Test
+  void anOutboxWithoutADatabaseIsRefused() {
+    ApplicationContextRunner asked =
+        withoutDatabase().withPropertyValues("pigeonhole.outbox.enabled=true");
+    for (ApplicationContextRunner each :
+        List.of(
+            asked,
+            asked
+                .withUserConfiguration(Handling.class)
+                .withBean(InboxStore.class, MemoryStore::create))) {
+      each.run(
+          context ->
+              assertThat(context)
+                  .getFailure()
+                  .hasMessageStartingWith("PH-SPR-05: pigeonhole.outbox.enabled is true, and there")
+                  .hasMessageContaining("Add spring-boot-starter-jdbc"));
+    }
+  }
+
+  @Test
+  void methodsThatNothingCanGuardRefuseToStart() {
+    ApplicationContextRunner guarded = withoutDatabase().withUserConfiguration(Guarding.class);
+    for (ApplicationContextRunner each :
+        List.of(
+            guarded,
+            guarded.withBean(InboxStore.class, MemoryStore::create),
+            guarded
+                .withConfiguration(
+                    AutoConfigurations.of(PigeonholeLeaseGuardAutoConfiguration.class))
+                .withBean(GuardStore.class, MemoryGuardStore::create)
+                .withPropertyValues("pigeonhole.lease-guard.enabled=true"))) {
+      each.run(
+          context ->
+              assertThat(context)
+                  .getFailure()
+                  .hasMessageStartingWith("PH-SPR-02: Idempotent method charge(Order)")
+                  .hasMessageContaining("a DataSource is enough"));
+    }
+    runner().withUserConfiguration(Guarding.class).run(each -> assertThat(each).hasNotFailed());
+  }
+
   private static ApplicationContextRunner withoutDatabase() {
     return new ApplicationContextRunner()
         .withConfiguration(
@@ -184,6 +263,7 @@ class AutoConfigurationTest {
                 PigeonholeAutoConfiguration.class,
                 PigeonholeCodecAutoConfiguration.class,
                 PigeonholeOutboxAutoConfiguration.class,
+                PigeonholeOutboxNowhereAutoConfiguration.class,
                 PigeonholeActuatorAutoConfiguration.class,
                 PigeonholeMetricsAutoConfiguration.class));
   }
@@ -448,6 +528,12 @@ class AutoConfigurationTest {
   }
 
   @Configuration(proxyBeanMethods = false)
+  static class Guarding {
+    @IdempotentMethod(handler = "charge", key = "#order.id")
+    public void charge(Order order) {}
+  }
+
+  @Configuration(proxyBeanMethods = false)
   static class Handling {
     final List<String> seen = new CopyOnWriteArrayList<>();
 
@@ -481,6 +567,15 @@ class AutoConfigurationTest {
     Inbox mine(JdbcStore store) {
       Channel channel = Channel.named("mine").on(String.class).handle("mine", each -> {}).build();
       return Inbox.on(store).channel(channel).build();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class OwnInboxOnAStoreThatIsNoBean {
+    @Bean
+    Inbox mine() {
+      Channel channel = Channel.named("mine").on(String.class).handle("mine", each -> {}).build();
+      return Inbox.on(MemoryStore.create()).channel(channel).build();
     }
   }
 

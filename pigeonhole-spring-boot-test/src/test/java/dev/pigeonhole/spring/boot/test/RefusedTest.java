@@ -3,6 +3,7 @@ package dev.pigeonhole.spring.boot.test;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.pigeonhole.spring.IdempotentMethod;
 import dev.pigeonhole.spring.InboxHandler;
 import dev.pigeonhole.spring.boot.PigeonholeAutoConfiguration;
 import dev.pigeonhole.testkit.TestClock;
@@ -31,6 +32,18 @@ class RefusedTest {
                     .hasMessageStartingWith("PH-TX-07: Handler method ")
                     .hasMessageContaining("RefusedTest$Transacting")
                     .hasMessageContaining("@AutoConfigureJdbc"));
+  }
+
+  @Test
+  void aMethodThatRunsOnceIsRefusedInMemory() {
+    runner()
+        .withUserConfiguration(Guarding.class)
+        .run(
+            context ->
+                assertThat(context)
+                    .getFailure()
+                    .hasMessageStartingWith("PH-SPR-02: Idempotent method charge(String)")
+                    .hasMessageContaining("a DataSource is enough"));
   }
 
   @Test
@@ -68,6 +81,12 @@ class RefusedTest {
     @InboxHandler(channel = "orders", key = "transact")
     @Transactional
     public void handle(String order) {}
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class Guarding {
+    @IdempotentMethod(handler = "charge", key = "#order")
+    public void charge(String order) {}
   }
 
   @Configuration(proxyBeanMethods = false)
