@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 /** What exceptions of Spring say of the database. */
 final class Databases {
   private static final int DEEPEST = 50;
+  private static final int H2_FILE_LOCKED = 90020;
 
   private Databases() {}
 
@@ -24,12 +25,17 @@ final class Databases {
   }
 
   static StoreException unreachable(SQLException e) {
+    boolean locked = e.getErrorCode() == H2_FILE_LOCKED;
+    String text =
+        locked
+            ? "Another process has this H2 file open, and an embedded H2 database belongs to one"
+                + " process. End the other one, or use another file: "
+            : "There is no connection to the database. Check that it is running, and that address,"
+                + " user and password of the data source are right: ";
     return new StoreException(
         StoreException.Kind.TRANSIENT,
-        ErrorCode.DATABASE_UNREACHABLE,
-        "There is no connection to the database. Check that it is running, and that address, user"
-            + " and password of the data source are right: "
-            + e.getMessage(),
+        locked ? ErrorCode.DATABASE_LOCKED : ErrorCode.DATABASE_UNREACHABLE,
+        text + e.getMessage(),
         e);
   }
 }

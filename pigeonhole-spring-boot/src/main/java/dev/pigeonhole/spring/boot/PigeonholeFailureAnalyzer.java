@@ -71,6 +71,10 @@ final class PigeonholeFailureAnalyzer extends AbstractFailureAnalyzer<InboxExcep
               ErrorCode.DATABASE_UNREACHABLE,
               "Look at spring.datasource.url, and whether the database runs."),
           Map.entry(
+              ErrorCode.DATABASE_LOCKED,
+              "End the application that is still running, or name another file in"
+                  + " spring.datasource.url."),
+          Map.entry(
               ErrorCode.KAFKA_SETTING_REFUSED,
               "Correct what is below spring.kafka; the group is spring.kafka.consumer.group-id or"
                   + " pigeonhole.channels.<name>.group."));
@@ -79,6 +83,7 @@ final class PigeonholeFailureAnalyzer extends AbstractFailureAnalyzer<InboxExcep
   private static final Set<ErrorCode> OF_STORES =
       Set.of(
           ErrorCode.DATABASE_UNREACHABLE,
+          ErrorCode.DATABASE_LOCKED,
           ErrorCode.SCHEMA_VERSION,
           ErrorCode.DATABASE_UNSUPPORTED,
           ErrorCode.DATABASE_PRIVILEGE,

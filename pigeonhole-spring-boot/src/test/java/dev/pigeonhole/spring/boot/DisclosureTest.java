@@ -12,6 +12,7 @@ import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Set;
@@ -101,6 +102,24 @@ class DisclosureTest {
       String body = app.get(page).body();
       assertThat(body).as(page).isNotEmpty().doesNotContain("canary");
     }
+  }
+
+  @Test
+  void whyAChangeIsRefusedIsToldWhereSomebodyAsksForIt() throws Exception {
+    String withoutReason = "{\"action\":\"retry\",\"handler\":\"see\"}";
+    try (WebApp telling =
+        WebApp.run(
+            database,
+            Handling.class,
+            "pigeonhole.inbox.background-processing=false",
+            "spring.web.error.include-message=always")) {
+      HttpResponse<String> told = telling.post("/actuator/pigeonhole/inbox", "k-1", withoutReason);
+      assertThat(told.statusCode()).isEqualTo(400);
+      assertThat(told.body()).contains("This action needs a reason.");
+    }
+    HttpResponse<String> not = app.post("/actuator/pigeonhole/inbox", "k-1", withoutReason);
+    assertThat(not.statusCode()).isEqualTo(400);
+    assertThat(not.body()).isNotEmpty().doesNotContain("needs a reason");
   }
 
   /** Counts, names and times; whoever adds a field has to come here. */

@@ -4,24 +4,34 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.pigeonhole.Channel;
-import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.spring.InboxHandler;
-import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.support.JavaProcess;
+import java.lang.reflect.Proxy;
+import java.nio.file.Path;
 import java.sql.Connection;
+import java.sql.DatabaseMetaData;
 import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
@@ -29,6 +39,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
 import org.springframework.core.env.MapPropertySource;
 import org.springframework.core.env.StandardEnvironment;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -37,6 +48,8 @@ import org.springframework.transaction.annotation.Transactional;
 /** What somebody reads when his application does not start. */
 @ExtendWith(OutputCaptureExtension.class)
 class FailureTest {
+  /** It logs a stack when it cannot connect, before anybody else hears of it. */
+  private static final String HIKARI_IS_SILENT = "logging.level.com.zaxxer.hikari=off";
 
   record Order(String id) {}
 
@@ -227,6 +240,66 @@ class FailureTest {
         .contains("Known are: see.");
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"always", "embedded", "never"})
+  void aDatabaseThatIsAwayNamesItsProperty(String mode, CapturedOutput output) {
+    assertThat(
+            report(
+                output,
+                Handling.class,
+                HIKARI_IS_SILENT,
+                "spring.datasource.url=jdbc:postgresql://127.0.0.1:1/shop",
+                "pigeonhole.jdbc.initialize-schema=" + mode))
+        .contains("PH-DB-01: There is no connection to the database.")
+        .contains("Look at spring.datasource.url, and whether the database runs.");
+  }
+
+  /** Somebody has started the application twice. */
+  @ParameterizedTest
+  @ValueSource(strings = {"always", "embedded"})
+  void aFileThatAnotherProcessHoldsIsNamed(
+      String mode, CapturedOutput output, @TempDir Path directory) {
+    String url = "jdbc:h2:file:" + directory.resolve("shop");
+    try (JavaProcess other = JavaProcess.of(Holder.class).args(url).start()) {
+      other.awaitLine("held", Duration.ofMinutes(2));
+      assertThat(
+              report(
+                  output,
+                  Handling.class,
+                  HIKARI_IS_SILENT,
+                  "spring.datasource.url=" + url,
+                  "pigeonhole.jdbc.initialize-schema=" + mode))
+          .contains("PH-DB-06: Another process has this H2 file open")
+          .contains("End the application that is still running");
+    }
+  }
+
+  @Test
+  void aPayloadThatNothingCanWriteNamesWhatToAdd(CapturedOutput output) {
+    Thread thread = Thread.currentThread();
+    ClassLoader usual = thread.getContextClassLoader();
+    thread.setContextClassLoader(
+        new FilteredClassLoader(
+            name ->
+                name.startsWith("dev.pigeonhole.jackson.")
+                    || name.equals("META-INF/services/" + PayloadCodec.class.getName())));
+    try {
+      assertThat(report(output, Handling.class))
+          .contains("PH-PAY-05: There is no codec for")
+          .contains("Add pigeonhole-jackson and spring-boot-starter-jackson")
+          .contains("PH-PAY-05 is explained in docs/errors.md.");
+    } finally {
+      thread.setContextClassLoader(usual);
+    }
+  }
+
+  @Test
+  void aDatabaseThatIsNotSupportedIsNamed(CapturedOutput output) {
+    assertThat(report(output, AnotherProduct.class, "pigeonhole.jdbc.initialize-schema=always"))
+        .contains("PH-DB-03: The database is 'Oracle'. Supported are PostgreSQL 14")
+        .contains("Use PostgreSQL, MariaDB or H2 for the DataSource of Pigeonhole");
+  }
+
   @Test
   void aNameThatCannotBeStoredIsRefused(CapturedOutput output) {
     assertThat(report(output, Handling.class, "pigeonhole.inbox.name=a b")).contains("PH-KEY-05");
@@ -238,33 +311,12 @@ class FailureTest {
         .contains("PH-CFG-16: pigeonhole.channels.built: its mode,");
   }
 
-  /** What this machine cannot bring about: other databases, other libraries. */
   @Test
-  void otherProblemsHaveTheirWayOut() {
-    assertThat(action(new ConfigurationException(ErrorCode.PAYLOAD_TYPE_REFUSED, "No codec.")))
-        .contains("Add pigeonhole-jackson and spring-boot-starter-jackson")
-        .contains("PH-PAY-05 is explained in docs/errors.md.");
-    assertThat(action(new ConfigurationException(ErrorCode.DATABASE_UNSUPPORTED, "Derby.")))
-        .contains("Use PostgreSQL, MariaDB or H2");
-    assertThat(action(new ConfigurationException(ErrorCode.SCHEMA_VERSION, "Too old.")))
-        .contains("pigeonhole.jdbc.initialize-schema=always");
-    assertThat(
-            action(
-                new StoreException(
-                    StoreException.Kind.TRANSIENT,
-                    ErrorCode.DATABASE_UNREACHABLE,
-                    "Nobody answers.",
-                    null)))
-        .contains("spring.datasource.url");
+  void aBugOfSomebodyKeepsItsStack() {
     assertThat(
             new PigeonholeFailureAnalyzer()
                 .analyze(new InboxException(ErrorCode.HANDLER_FAILED, "A bug of somebody.")))
-        .as("a stack is needed here")
         .isNull();
-  }
-
-  private static String action(InboxException failure) {
-    return new PigeonholeFailureAnalyzer().analyze(failure).getAction();
   }
 
   /** What is printed, without a stack. */
@@ -289,6 +341,16 @@ class FailureTest {
     String printed = output.toString();
     assertThat(printed).contains("APPLICATION FAILED TO START").doesNotContain("\tat ");
     return printed;
+  }
+
+  /** Holds a file of H2 until it is killed. */
+  static final class Holder {
+    public static void main(String[] arguments) throws Exception {
+      try (Connection connection = DriverManager.getConnection(arguments[0], "sa", "")) {
+        System.out.println(connection.isValid(0) ? "held" : "not held");
+        new CountDownLatch(1).await();
+      }
+    }
   }
 
   @Configuration(proxyBeanMethods = false)
@@ -382,6 +444,36 @@ class FailureTest {
     @Bean
     Channel built() {
       return Channel.named("built").on(String.class).handle("built", each -> {}).build();
+    }
+  }
+
+  /** A database of another kind, as far as a start looks at it. */
+  @Configuration(proxyBeanMethods = false)
+  static class AnotherProduct extends Handling {
+    @Bean
+    DataSource dataSource() {
+      return new DelegatingDataSource(
+          new DriverManagerDataSource("jdbc:h2:mem:%s".formatted(UUID.randomUUID()))) {
+        @Override
+        public Connection getConnection() throws SQLException {
+          return (Connection) answering(super.getConnection(), Connection.class);
+        }
+      };
+    }
+
+    private static Object answering(Object real, Class<?> type) {
+      return Proxy.newProxyInstance(
+          type.getClassLoader(),
+          new Class<?>[] {type},
+          (self, method, arguments) -> {
+            if (method.getName().equals("getDatabaseProductName")) {
+              return "Oracle";
+            }
+            Object answer = method.invoke(real, arguments);
+            return answer instanceof DatabaseMetaData
+                ? answering(answer, DatabaseMetaData.class)
+                : answer;
+          });
     }
   }
 }
