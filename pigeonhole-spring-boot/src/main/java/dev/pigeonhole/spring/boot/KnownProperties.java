@@ -4,12 +4,15 @@ import java.lang.reflect.Parameter;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.springframework.boot.context.properties.bind.Name;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 
 /** The names that properties may have, those that they once had, and what somebody meant. */
 final class KnownProperties {
@@ -47,6 +50,8 @@ final class KnownProperties {
   private static final Pattern BEFORE_FORMER =
       Pattern.compile("pigeonhole\\.(inbox\\.|(inboxes|handlers)\\.[^.]+\\.)?");
 
+  private static final ConfigurationPropertyName ROOT = ConfigurationPropertyName.of("pigeonhole");
+
   private static final String NO_DIRECT_CHANNELS =
       "It does not exist: with Spring Boot every channel has an inbox, or the application does not"
           + " start. Direct channels are beans of Pigeonhole.";
@@ -82,6 +87,33 @@ final class KnownProperties {
     return said == null
         ? component.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT)
         : said.value();
+  }
+
+  /** Whether a name stands in one of our groups, and there is no such property in it. */
+  static boolean isMisspelt(ConfigurationPropertyName name) {
+    if (name.getNumberOfElements() < 3 || !ROOT.isAncestorOf(name)) {
+      return false;
+    }
+    // Of a list, somebody may give single elements.
+    boolean element = name.isNumericIndex(name.getNumberOfElements() - 1);
+    ConfigurationPropertyName whole = element ? name.getParent() : name;
+    List<String> group =
+        names().stream()
+            .filter(each -> ConfigurationPropertyName.of(upTo(2, each)).equals(name.chop(2)))
+            .toList();
+    return !group.isEmpty() && group.stream().noneMatch(each -> stands(each, whole));
+  }
+
+  /** Spring Boot compares names, so that all ways to write them count. */
+  private static boolean stands(String pattern, ConfigurationPropertyName name) {
+    int before = pattern.contains(".*.") ? 3 : 2;
+    return name.getNumberOfElements() > before
+        && ConfigurationPropertyName.of(pattern.substring(upTo(before, pattern).length() + 1))
+            .equals(name.subName(before));
+  }
+
+  private static String upTo(int elements, String name) {
+    return Arrays.stream(name.split("\\.", -1)).limit(elements).collect(Collectors.joining("."));
   }
 
   /** What to do about a name that does not exist. */

@@ -33,6 +33,7 @@ import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.core.annotation.Order;
+import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.Environment;
 import org.springframework.transaction.PlatformTransactionManager;
 
@@ -73,6 +74,11 @@ public final class PigeonholeAutoConfiguration {
   @ConditionalOnMissingBean
   static IdempotentMethods pigeonholeIdempotentMethods() {
     return new IdempotentMethods();
+  }
+
+  @Bean
+  static BeanFactoryPostProcessor pigeonholeSystemProperties(ConfigurableEnvironment environment) {
+    return beans -> UnknownSystemProperties.refuse(environment);
   }
 
   /** What needs a database. */

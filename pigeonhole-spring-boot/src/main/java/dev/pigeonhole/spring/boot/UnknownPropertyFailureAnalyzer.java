@@ -13,7 +13,8 @@ import org.springframework.core.annotation.Order;
 
 /**
  * Says which property does not exist, where it stands, and what was meant. Spring Boot looks for
- * such names in files and arguments; variables of the environment belong to others as well.
+ * such names in files and arguments, {@link UnknownSystemProperties} among those of the JVM;
+ * variables of the environment belong to others as well.
  */
 @Order(Ordered.HIGHEST_PRECEDENCE)
 final class UnknownPropertyFailureAnalyzer

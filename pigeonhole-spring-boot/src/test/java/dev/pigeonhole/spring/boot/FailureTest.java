@@ -5,12 +5,15 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.spring.InboxHandler;
 import dev.pigeonhole.support.JavaProcess;
+import java.io.IOException;
 import java.lang.reflect.Proxy;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
@@ -20,6 +23,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import javax.sql.DataSource;
@@ -34,10 +38,10 @@ import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.boot.test.util.TestPropertyValues;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
-import org.springframework.core.env.MapPropertySource;
 import org.springframework.core.env.StandardEnvironment;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
@@ -61,6 +65,47 @@ class FailureTest {
   }
 
   @Test
+  void unknownPropertiesOfAFileAreRefusedWithTheirPlace(
+      CapturedOutput output, @TempDir Path directory) throws IOException {
+    Path file = directory.resolve("shop.properties");
+    Files.writeString(file, "spring.application.name=shop\npigeonhole.inbox.dead-afer=9s\n");
+    assertThat(report(output, Handling.class, "spring.config.additional-location=" + file.toUri()))
+        .containsPattern(
+            "PH-SPR-04: the property pigeonhole.inbox.dead-afer does not exist"
+                + " \\(.*shop\\.properties.* - 2:\\d+\\)")
+        .contains("Did you mean pigeonhole.inbox.dead-after?");
+  }
+
+  @Test
+  void unknownPropertiesOfTheJvmAreRefused(CapturedOutput output) {
+    String printed =
+        TestPropertyValues.of("pigeonhole.inbox.dead-afer=9s", "pigeonhole.version=1")
+            .applyToSystemProperties(() -> report(output, Handling.class));
+    assertThat(printed)
+        .contains("PH-SPR-04: the property pigeonhole.inbox.dead-afer does not exist")
+        .contains("systemProperties")
+        .contains("Did you mean pigeonhole.inbox.dead-after?")
+        .doesNotContain("pigeonhole.version");
+  }
+
+  @Test
+  void propertiesOfTheJvmThatExistAreTaken() {
+    AutoConfigurationTest.runner()
+        .withUserConfiguration(Handling.class)
+        .withSystemProperties(
+            "pigeonhole.inbox.name=shop",
+            "pigeonhole.inbox.deadAfter=9s",
+            "pigeonhole.handlers.see.retry.max-attempts=2",
+            "pigeonhole.build.number=7")
+        .run(
+            context -> {
+              assertThat(context.getBean(Inbox.class).name()).isEqualTo("shop");
+              assertThat(context.getBean(PigeonholeProperties.class).inbox().deadAfter())
+                  .hasSeconds(9);
+            });
+  }
+
+  @Test
   void wordsThatWereReplacedAreRefusedWithTheNewOnes(CapturedOutput output) {
     assertThat(report(output, Handling.class, "pigeonhole.inbox.max-retries=3"))
         .contains("It is pigeonhole.inbox.retry.max-attempts now");
@@ -75,18 +120,15 @@ class FailureTest {
             StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME,
             new org.springframework.core.env.SystemEnvironmentPropertySource(
                 StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME,
-                java.util.Map.of("PIGEONHOLE_URL", "http://elsewhere", "PIGEONHOLE_INBOX_X", "1")));
-    environment
-        .getPropertySources()
-        .addFirst(
-            new MapPropertySource(
-                "test",
-                java.util.Map.of(
-                    "pigeonhole.inbox.name", "shop", "spring.liquibase.enabled", "false")));
+                Map.of(
+                    "PIGEONHOLE_URL", "http://elsewhere",
+                    "PIGEONHOLE_INBOX_X", "1",
+                    "PIGEONHOLE_INBOX_NAME", "shop",
+                    "SPRING_LIQUIBASE_ENABLED", "false")));
     AutoConfigurationTest.runner()
         .withUserConfiguration(Handling.class)
         .withInitializer(context -> context.setEnvironment(environment))
-        .run(context -> assertThat(context).hasNotFailed());
+        .run(context -> assertThat(context.getBean(Inbox.class).name()).isEqualTo("shop"));
   }
 
   @Test

@@ -3,10 +3,12 @@ package dev.pigeonhole.spring.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 
 /** What the properties are called, and what they are without a word. */
@@ -67,6 +69,38 @@ class PropertiesTest {
     assertThat(KnownProperties.wayOut("pigeonhole.jdbc.schema")).contains("database-schema");
     assertThat(KnownProperties.wayOut("pigeonhole.jdbc.validate")).contains("always checked");
     assertThat(KnownProperties.wayOut("pigeonhole.x")).isEqualTo("Remove it.");
+  }
+
+  /** Among properties of the JVM, which others have as well. */
+  @Test
+  void aNameIsMisspeltOnlyInOneOfOurGroups() {
+    assertThat(
+            List.of(
+                "pigeonhole.inbox.name",
+                "pigeonhole.lease-guard.enabled",
+                "pigeonhole.inbox.deadAfter",
+                "pigeonhole.handlers.[order.placed].timeout",
+                "pigeonhole.inboxes.shop.channels",
+                "pigeonhole.inboxes.shop.channels[1]",
+                "pigeonhole.size",
+                "pigeonhole.inbox",
+                "pigeonhole.build.number",
+                "user.inbox.x"))
+        .noneMatch(PropertiesTest::misspelt);
+    assertThat(
+            List.of(
+                "pigeonhole.inbox.nam",
+                "pigeonhole.inbox.name.first",
+                "pigeonhole.lease-guard.enable",
+                "pigeonhole.handlers.order.placed.timeout",
+                "pigeonhole.inboxes.shop",
+                "pigeonhole.handlers[0]",
+                "pigeonhole.channels.orders.allow-without-inbox"))
+        .allMatch(PropertiesTest::misspelt);
+  }
+
+  private static boolean misspelt(String name) {
+    return KnownProperties.isMisspelt(ConfigurationPropertyName.adapt(name, '.'));
   }
 
   static PigeonholeProperties bind(Map<String, String> values) {
