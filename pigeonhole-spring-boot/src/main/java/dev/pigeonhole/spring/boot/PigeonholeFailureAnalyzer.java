@@ -62,7 +62,8 @@ final class PigeonholeFailureAnalyzer extends AbstractFailureAnalyzer<InboxExcep
           Map.entry(
               ErrorCode.HANDLER_KEY_UNKNOWN,
               "Correct the key below pigeonhole.handlers; one with dots stands in brackets:"
-                  + " pigeonhole.handlers.[order.placed].timeout."),
+                  + " pigeonhole.handlers.[order.placed].timeout. Handlers of a bean of Channel or"
+                  + " ChannelBuilder have their options in its code."),
           Map.entry(
               ErrorCode.DATABASE_UNSUPPORTED,
               "Use PostgreSQL, MariaDB or H2 for the DataSource of Pigeonhole; with several,"

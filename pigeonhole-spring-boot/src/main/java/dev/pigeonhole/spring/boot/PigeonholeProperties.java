@@ -21,7 +21,7 @@ import org.springframework.util.unit.DataSize;
  * are refused, and so are values out of range, all together.
  *
  * @param inboxes several inboxes, by their names; each inherits what is said of the inbox
- * @param handlers options of single handlers, by their keys
+ * @param handlers options of single annotated handlers, by their keys
  * @param channels options of single channels, by their names
  */
 @ConfigurationProperties(prefix = "pigeonhole", ignoreUnknownFields = false)
@@ -71,8 +71,9 @@ public record PigeonholeProperties(
    * @param stopGrace How long running attempts may go on after a stop.
    * @param concurrency Attempts of one handler at once on one node. Default 8, or as many as the
    *     connection pool can bear.
-   * @param threads What runs handlers.
-   * @param handlerTimeout Time limit of attempts of handlers that name none.
+   * @param threads What runs handlers. With auto, virtual threads where
+   *     spring.threads.virtual.enabled says so, else those of the operating system.
+   * @param handlerTimeout Time limit of attempts of annotated handlers that name none.
    * @param maxPayloadSize Larger payloads are rejected.
    * @param unknownKeyGrace How long deliveries wait for a node that knows their key.
    * @param maxCrashes Lone runs that may end their process before a delivery is poisoned.
@@ -129,7 +130,7 @@ public record PigeonholeProperties(
    * @param stopGrace How long running attempts may go on after a stop.
    * @param concurrency Attempts of one handler at once on one node. Default 8, or as many as the
    *     connection pool can bear.
-   * @param handlerTimeout Time limit of attempts of handlers that name none.
+   * @param handlerTimeout Time limit of attempts of annotated handlers that name none.
    * @param maxPayloadSize Larger payloads are rejected.
    * @param unknownKeyGrace How long deliveries wait for a node that knows their key.
    * @param maxCrashes Lone runs that may end their process before a delivery is poisoned.
@@ -362,7 +363,7 @@ public record PigeonholeProperties(
       @DefaultValue("false") boolean inTraceOfMessage) {}
 
   /**
-   * A handler. What is not given is as its annotation says, or as for all.
+   * An annotated handler. What is not given is as its annotation says, or as for all.
    *
    * @param timeout Time limit of an attempt.
    * @param concurrency Attempts at once on one node.

@@ -4,10 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ChannelBuilder;
+import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.Received;
+import dev.pigeonhole.admin.DeliverySelection;
 import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.jackson.Jackson2Codec;
 import dev.pigeonhole.jackson.JacksonCodec;
@@ -31,6 +33,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -59,6 +62,7 @@ import org.springframework.transaction.annotation.Transactional;
 /** Which beans there are, and when they keep away. */
 @ExtendWith(OutputCaptureExtension.class)
 class AutoConfigurationTest {
+  private static final Duration LONG = Duration.ofSeconds(60);
 
   static ApplicationContextRunner runner() {
     return new ApplicationContextRunner()
@@ -481,6 +485,48 @@ class AutoConfigurationTest {
             });
   }
 
+  /** What is built has decided; see the comment of the property. */
+  @Test
+  void theTimeLimitOfAllIsThatOfAnnotatedMethods() {
+    CountDownLatch running = new CountDownLatch(1);
+    CountDownLatch go = new CountDownLatch(1);
+    runner()
+        .withUserConfiguration(Stuck.class)
+        .withBean(
+            Channel.class,
+            () ->
+                Channel.named("built")
+                    .on(String.class)
+                    .handle(
+                        "built",
+                        each -> {
+                          running.countDown();
+                          go.await();
+                        })
+                    .build())
+        .withPropertyValues(
+            "pigeonhole.inbox.background-processing=true",
+            "pigeonhole.inbox.handler-timeout=50ms",
+            "pigeonhole.inbox.retry.max-attempts=1")
+        .run(
+            context -> {
+              Inbox inbox = context.getBean(Inbox.class);
+              inbox.accept("built", Message.of("m-1", "one"));
+              running.await();
+              inbox.accept("orders", Message.of("m-2", new Order("o-1")));
+              DeliverySelection stuck = inbox.admin().deliveries().poisoned().handler("stuck");
+              Eventually.until(LONG, () -> stuck.count().value() == 1);
+              assertThat(stuck.first(1).items().get(0).lastFailure().orElseThrow().code())
+                  .isEqualTo(ErrorCode.HANDLER_TIMED_OUT);
+
+              // It began earlier, so a limit would have struck earlier.
+              go.countDown();
+              DeliverySelection built = inbox.admin().deliveries().completed().handler("built");
+              Eventually.until(LONG, () -> built.count().value() == 1);
+              assertThat(built.first(1).items().get(0).failures()).isZero();
+            });
+  }
+
   @Test
   void virtualThreadsRunHandlersWhereJavaHasThem() {
     ApplicationContextRunner background =
@@ -504,6 +550,11 @@ class AutoConfigurationTest {
     background
         .withPropertyValues("pigeonhole.inbox.threads=platform")
         .run(context -> assertThat(threadOf(context).toString()).startsWith("Thread["));
+    background.run(
+        context ->
+            assertThat(threadOf(context).toString())
+                .as("as long as spring.threads.virtual.enabled is not set")
+                .startsWith("Thread["));
   }
 
   private static Thread threadOf(AssertableApplicationContext context) {
@@ -511,7 +562,7 @@ class AutoConfigurationTest {
     Message message = Message.of(UUID.randomUUID().toString(), new Order("o-1"));
     context.getBean(Inbox.class).accept("orders", message);
     OnThread handling = context.getBean(OnThread.class);
-    Eventually.until(Duration.ofSeconds(60), () -> !handling.threads.isEmpty());
+    Eventually.until(LONG, () -> !handling.threads.isEmpty());
     return handling.threads.get(0);
   }
 
@@ -524,6 +575,14 @@ class AutoConfigurationTest {
     @InboxHandler(channel = "orders", key = "see")
     void see(Order order) {
       threads.add(Thread.currentThread());
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class Stuck {
+    @InboxHandler(channel = "orders", key = "stuck")
+    void stick(Order order) throws InterruptedException {
+      new CountDownLatch(1).await();
     }
   }
 

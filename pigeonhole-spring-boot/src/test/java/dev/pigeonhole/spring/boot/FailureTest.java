@@ -282,6 +282,13 @@ class FailureTest {
         .contains("Known are: see.");
   }
 
+  @Test
+  void optionsOfAHandlerThatIsBuiltStandInItsCode(CapturedOutput output) {
+    assertThat(report(output, BuiltChannel.class, "pigeonhole.handlers.built.timeout=3s"))
+        .contains("PH-KEY-06: There are options for the handler key 'built', which no method with")
+        .contains("Handlers of a bean of Channel or ChannelBuilder have their options in its code");
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"always", "embedded", "never"})
   void aDatabaseThatIsAwayNamesItsProperty(String mode, CapturedOutput output) {

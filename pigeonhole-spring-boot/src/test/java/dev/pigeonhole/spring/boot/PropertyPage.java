@@ -23,7 +23,7 @@ final class PropertyPage {
       """
       # Properties of Spring Boot
 
-      All that can be said of Pigeonhole in the configuration of an application; what it is for stands in [Spring](spring.md#properties). A star stands for the name of an inbox or a channel, or for the key of a handler. Where there is no default, the text says what holds; below `inboxes` and `handlers` it is what holds for all.
+      All that can be said of Pigeonhole in the configuration of an application; what it is for stands in [Spring](spring.md#properties). A star stands for the name of an inbox or a channel, or for the key of an annotated handler. Where there is no default, the text says what holds; below `inboxes` and `handlers` it is what holds for all.
 
       This page is written from the metadata of the module: change the comments in `PigeonholeProperties`, and let `PropertyPageTest` write it anew.
       """;
