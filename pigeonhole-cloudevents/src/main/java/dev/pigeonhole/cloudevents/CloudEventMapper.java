@@ -12,6 +12,7 @@ import java.time.OffsetDateTime;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -84,13 +85,20 @@ public final class CloudEventMapper implements MessageMapper {
   }
 
   /**
-   * The source of messages that go out and name none; without it, they cannot go out.
+   * The source of messages that go out and name none. Without it, an outbox gives them its own
+   * name, and elsewhere they cannot go out.
    *
    * @param uri a URI, or a part of one such as {@code /shop/checkout}
    */
   public CloudEventMapper source(String uri) {
     Objects.requireNonNull(uri, "uri");
     return new CloudEventMapper(structured, orderedByKey, uri, otherwise);
+  }
+
+  /** What {@link #source(String)} was given. */
+  @Override
+  public Optional<String> source() {
+    return Optional.ofNullable(source);
   }
 
   /** Reads what is no CloudEvent; without it, {@link MessageMapper#plain()}. */

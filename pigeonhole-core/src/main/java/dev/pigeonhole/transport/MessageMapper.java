@@ -1,6 +1,7 @@
 package dev.pigeonhole.transport;
 
 import dev.pigeonhole.Message;
+import java.util.Optional;
 
 /**
  * Says what an envelope means as a message, and the other way round. A channel has one for what its
@@ -34,5 +35,14 @@ public interface MessageMapper {
    */
   default Envelope toEnvelope(Message message, String transport, String destination) {
     return plain().toEnvelope(message, transport, destination);
+  }
+
+  /**
+   * Who sends what names no source, where this mapper writes what an outbox sends: it is asked when
+   * a message is published, and what it answers is the message's source from then on. Empty, as it
+   * is unless said otherwise, leaves that to the outbox.
+   */
+  default Optional<String> source() {
+    return Optional.empty();
   }
 }

@@ -119,8 +119,8 @@ public final class Outbox implements Publisher {
     List<Share> shares = new ArrayList<>();
     Map<Optional<Publisher>, Share> open = new HashMap<>();
     for (int i = 0; i < messages.size(); i++) {
-      Message message = complete(messages.get(i));
-      Optional<Publisher> shortcut = Optional.ofNullable(routes.shortcut(message));
+      Optional<Publisher> shortcut = Optional.ofNullable(routes.shortcut(messages.get(i)));
+      Message message = complete(messages.get(i), shortcut.isEmpty());
       Share share = open.get(shortcut);
       if (share == null || share.messages().size() == CHUNK) {
         share = new Share(shortcut.orElse(null));
@@ -144,10 +144,14 @@ public final class Outbox implements Publisher {
     }
   }
 
-  private Message complete(Message message) {
+  /** Id and source are decided here and stored: receivers tell a repeat by them. */
+  private Message complete(Message message, boolean relayed) {
     String id = message.id();
     Message named = id == null || id.isEmpty() ? message.id(ids.next()) : message;
-    return named.source().isPresent() ? named : named.from(name);
+    if (named.source().isPresent()) {
+      return named;
+    }
+    return named.from(relayed ? routes.source(named).orElse(name) : name);
   }
 
   private List<String> stage(Connection connection, List<Message> messages) {

@@ -64,8 +64,9 @@ public final class OutboxBuilder {
   }
 
   /**
-   * Its name in threads, events and tables, and the source of messages that name none: receivers
-   * tell messages apart by source and id. Default {@code outbox}.
+   * Its name in threads, events and tables, and the source of messages that name none and whose
+   * route's mapper names none either: receivers tell messages apart by source and id. Default
+   * {@code outbox}.
    */
   public OutboxBuilder named(String name) {
     this.name = name;

@@ -58,7 +58,8 @@ public final class Route<T> {
   }
 
   /**
-   * How messages become envelopes. Default {@link MessageMapper#plain()}. For routes through a
+   * How messages become envelopes, and, if the {@linkplain MessageMapper#source() mapper says so},
+   * the source of those that name none. Default {@link MessageMapper#plain()}. For routes through a
    * transport: what goes into a channel is no envelope.
    */
   public Route<T> mappedBy(MessageMapper mapper) {

@@ -7,6 +7,7 @@ import dev.pigeonhole.transport.Publisher;
 import dev.pigeonhole.transport.Transport;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -80,6 +81,28 @@ final class Routes {
         .findFirst()
         .map(Shortcut::channel)
         .orElse(null);
+  }
+
+  /** Who sends a relayed message that names no source, if the mapper of its route says so. */
+  Optional<String> source(Message message) {
+    return sending(message).flatMap(each -> each.route().mapper().source());
+  }
+
+  private Optional<Sending> sending(Message message) {
+    String type = message.type().orElse(null);
+    if (type != null) {
+      return sending(route -> route.answersTo(type));
+    }
+    Object payload = message.payload();
+    if (payload == null) {
+      return Optional.empty();
+    }
+    return sending(route -> route.type() == payload.getClass())
+        .or(() -> sending(route -> route.type().isInstance(payload)));
+  }
+
+  private Optional<Sending> sending(Predicate<Route<?>> takes) {
+    return sendings.stream().filter(each -> takes.test(each.route())).findFirst();
   }
 
   InboxException unknown(String outbox, List<Message> messages, InboxException cause) {

@@ -19,11 +19,13 @@ import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.transport.Envelope;
+import dev.pigeonhole.transport.MessageMapper;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.stream.IntStream;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -127,6 +129,84 @@ class PublishTest {
     assertThat(envelope.headers().get("n")).isEqualTo(7L);
     assertThat(envelope.transport()).isEqualTo("scripted");
     assertThat(envelope.destination()).isEqualTo("test");
+  }
+
+  /** A mapper that has a source for what names none. */
+  private static MessageMapper from(String source) {
+    return new MessageMapper() {
+      @Override
+      public Message toMessage(Envelope envelope) {
+        throw new AssertionError("nothing comes in");
+      }
+
+      @Override
+      public Optional<String> source() {
+        return Optional.of(source);
+      }
+    };
+  }
+
+  @ParameterizedTest
+  @MethodSource(POSTGRES)
+  void whatNamesNoSourceHasThatOfItsRoutesMapperOnEveryAttempt(TestDatabase database) {
+    Office office = Office.in(database);
+    office.transport.failing();
+    Route<OrderPlaced> orders = Route.of(OrderPlaced.class).named("placed", "ordered");
+    Route<Priced> prices = Route.of(Priced.class).mappedBy(from("/prices"));
+    Outbox outbox =
+        office
+            .timed()
+            .named("shop")
+            .route(orders.mappedBy(from("/orders")), office.transport)
+            .route(prices, office.transport)
+            .route(Number.class, office.transport)
+            .build();
+    office.commit(
+        connection ->
+            outbox.publish(
+                connection,
+                List.of(
+                    order(1).id("none"),
+                    order(2).id("own").from("/elsewhere"),
+                    Message.encoded("former", "ordered", new byte[0], LineCodec.TYPE),
+                    Message.encoded("price", "Priced", new byte[0], LineCodec.TYPE),
+                    Message.encoded("plain", "Number", new byte[0], LineCodec.TYPE))));
+    outbox.drain();
+    office.transport.confirming();
+    office.clock.advance(Duration.ofMinutes(1));
+    outbox.drain();
+
+    List<String> once =
+        List.of("/orders none", "/elsewhere own", "/orders former", "/prices price", "shop plain");
+    assertThat(office.transport.given())
+        .extracting(each -> each.source().orElse("") + " " + each.id().orElse(""))
+        .hasSize(2 * once.size())
+        .hasSameElementsAs(once);
+    assertThat(outbox.admin().find("/orders", "none", "placed")).isPresent();
+  }
+
+  /** The mapper of a route that only the class above it takes is asked, too. */
+  @ParameterizedTest
+  @MethodSource(POSTGRES)
+  void aSubclassHasTheSourceOfTheRouteThatItGoes(TestDatabase database) {
+    Office office = Office.in(database);
+    Route<Record> all = Route.of(Record.class).mappedBy(from("/all"));
+    Route<OrderPlaced> orders = Route.of(OrderPlaced.class).mappedBy(from("/orders"));
+    Outbox outbox =
+        office
+            .outbox()
+            .codec(new PriceCodec())
+            .route(all, office.transport)
+            .route(orders, office.transport)
+            .build();
+    office.commit(
+        connection ->
+            outbox.publish(connection, List.of(order(1), Message.of(new Priced("tea", 1)))));
+    outbox.drain();
+
+    assertThat(office.transport.given())
+        .extracting(each -> each.source().orElse("") + " " + each.type().orElse(""))
+        .containsExactlyInAnyOrder("/orders OrderPlaced", "/all Record");
   }
 
   @ParameterizedTest

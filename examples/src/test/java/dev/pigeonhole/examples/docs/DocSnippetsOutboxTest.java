@@ -11,6 +11,7 @@ import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.cloudevents.CloudEventMapper;
 import dev.pigeonhole.examples.docs.Shop.OrderPlaced;
 import dev.pigeonhole.examples.docs.Shop.PaymentReceived;
 import dev.pigeonhole.examples.docs.Shop.Stock;
@@ -91,6 +92,29 @@ class DocSnippetsOutboxTest {
       Eventually.until(ofSeconds(60), () -> running.healthy() && sent().contains(id));
     }
     assertThat(queue.waiting().get(0).type()).contains("order.placed");
+  }
+
+  @Test
+  void messagesGoOutAsCloudEvents() throws Exception {
+    // snippet:outbox-events
+    Route<OrderPlaced> events =
+        Route.of(OrderPlaced.class)
+            .named("com.shop.order.placed")
+            .mappedBy(CloudEventMapper.create().source("/shop"));
+    // end
+    Outbox outbox = Outbox.on(store).route(events, broker).build();
+    try (Connection connection = dataSource.getConnection()) {
+      connection.setAutoCommit(false);
+      Message message = Message.of(new OrderPlaced("o-1", "c-1"));
+      outbox.publish(connection, List.of(message.id("m-1"), message.id("m-2").from("/checkout")));
+      connection.commit();
+    }
+    outbox.drain();
+
+    assertThat(queue.waiting())
+        .extracting(each -> each.headers().text("cloudEvents_source").orElse(""))
+        .containsExactlyInAnyOrder("/shop", "/checkout");
+    assertThat(outbox.admin().find("/shop", "m-1", "com.shop.order.placed")).isPresent();
   }
 
   @Test
