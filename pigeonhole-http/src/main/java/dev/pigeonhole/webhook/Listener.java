@@ -126,14 +126,7 @@ final class Listener implements HttpHandler {
     }
     Headers headers = exchange.getRequestHeaders();
     if (isAmbiguous(headers)) {
-      Cut cut = Cut.after(timer, readWithin);
-      try {
-        write(
-            exchange,
-            Problem.of(400, ErrorCode.REQUEST_NOT_TAKEN, "The length of the body is told twice"));
-      } finally {
-        cut.end();
-      }
+      refuseAmbiguous(exchange);
       // Where this request ends nobody knows, so nothing behind it may be read as the next one.
       throw new IOException("ambiguous length");
     }
@@ -142,6 +135,23 @@ final class Listener implements HttpHandler {
     } catch (Error e) { // the server hangs up on exceptions alone
       LOG.error("A webhook could not answer", e);
       throw new IOException("an error while accepting", e);
+    }
+  }
+
+  private void refuseAmbiguous(HttpExchange exchange) throws IOException {
+    RefusedException refusal =
+        new RefusedException(
+            400, ErrorCode.REQUEST_NOT_TAKEN, "The length of the body is in doubt");
+    try {
+      endpoint(exchange.getRequestURI().toString()).tell(refusal);
+    } catch (RefusedException e) {
+      // It would not have been found either, and is not worth a line.
+    }
+    Cut cut = Cut.after(timer, readWithin);
+    try {
+      write(exchange, refusal.answer());
+    } finally {
+      cut.end();
     }
   }
 
@@ -156,8 +166,7 @@ final class Listener implements HttpHandler {
     try {
       endpoint.checkHead(exchange.getRequestMethod(), headers);
       if (!gate.isOpen()) {
-        send(exchange, endpoint.notNow());
-        return;
+        throw endpoint.notNow();
       }
       accept(exchange, endpoint, read(exchange, endpoint.maxBody()));
     } catch (RefusedException e) {
@@ -168,10 +177,9 @@ final class Listener implements HttpHandler {
 
   /** Whoever is inside stays there until the answer is on its way. */
   private void accept(HttpExchange exchange, WebhookEndpoint endpoint, byte[] body)
-      throws IOException {
+      throws IOException, RefusedException {
     if (!gate.enter()) {
-      send(exchange, endpoint.notNow());
-      return;
+      throw endpoint.notNow();
     }
     try {
       HttpCall call =

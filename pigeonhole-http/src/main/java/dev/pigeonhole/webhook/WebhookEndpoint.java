@@ -99,8 +99,11 @@ public final class WebhookEndpoint {
     return choices.maxBody;
   }
 
-  HttpAnswer notNow() {
-    return Problem.notNow(choices.retryAfter);
+  RefusedException notNow() {
+    return new RefusedException(
+        Problem.notNow(choices.retryAfter),
+        ErrorCode.REQUEST_NOT_NOW,
+        "The inbox is paused or stops; the sender is asked to come again.");
   }
 
   /** What can be said before the body is read. */

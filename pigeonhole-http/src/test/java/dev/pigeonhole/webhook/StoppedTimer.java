@@ -1,18 +1,24 @@
 package dev.pigeonhole.webhook;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /** No time is ever over but when a test says so. */
 final class StoppedTimer implements Cut.Timer {
+  /** How long each wait would have been, in the order they began. */
+  final List<Duration> times = new CopyOnWriteArrayList<>();
+
   private final BlockingQueue<CompletableFuture<?>> waits = new LinkedBlockingQueue<>();
 
   @Override
   public void limit(CompletableFuture<?> wait, Duration time) {
+    times.add(time);
     waits.add(wait);
   }
 

@@ -363,7 +363,13 @@ class WebhookEndpointTest {
         Map.of(
                 ErrorCode.ID_MISSING,
                 400,
+                ErrorCode.ID_BLANK,
+                400,
                 ErrorCode.ID_TOO_LONG,
+                400,
+                ErrorCode.ID_CONTROL_CHARACTER,
+                400,
+                ErrorCode.ID_INVALID_UNICODE,
                 400,
                 ErrorCode.PAYLOAD_TOO_LARGE,
                 413,

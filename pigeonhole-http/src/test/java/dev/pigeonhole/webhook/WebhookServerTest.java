@@ -3,10 +3,15 @@ package dev.pigeonhole.webhook;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.time.Duration.ofDays;
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
+import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.RunningInbox;
@@ -30,17 +35,22 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.slf4j.LoggerFactory;
 
 /** Webhooks over real connections. */
 @Timeout(60)
@@ -62,11 +72,20 @@ class WebhookServerTest {
           .source("stripe")
           .maxBody(LIMIT)
           .clock(clock);
+  private final Logger logger = (Logger) LoggerFactory.getLogger(RefusalLog.class);
+  private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
   private WebhookServer server = WebhookServer.onPort(0).serving(webhook);
+
+  @BeforeEach
+  void listen() {
+    lines.start();
+    logger.addAppender(lines);
+  }
 
   @AfterEach
   void stop() {
     server.stop(ofSeconds(10));
+    logger.detachAppender(lines);
   }
 
   private HttpRequest request(String path, String body) {
@@ -199,7 +218,9 @@ class WebhookServerTest {
       String answer = wire.rest();
       assertThat(answer).startsWith("HTTP/1.1 408 ").contains("PH-WEB-08");
     }
+    assertThat(timer.times).startsWith(ofSeconds(10), ofSeconds(10)); // unless told otherwise
     assertThat(accepted).isEmpty();
+    assertThat(lines.list).isEmpty();
     // Its thread is free for others, and not interrupted.
     assertThat(send(request(PATH, Proofs.EVENT)).statusCode()).isEqualTo(202);
   }
@@ -215,6 +236,48 @@ class WebhookServerTest {
       assertThat(wire.rest()).isEmpty();
     }
     assertThat(send(request(PATH, Proofs.EVENT)).statusCode()).isEqualTo(202);
+  }
+
+  @Test
+  void d131_theTimeOfTheJvmCutsOffWhoSendsTooSlowly() throws Exception {
+    server = server.readWithin(ofMillis(100));
+    server.start(accepting);
+    try (Wire wire = new Wire(server.port())) {
+      wire.say("POST /hooks/stripe HTTP/1.1\r\nHost:");
+      assertThat(wire.rest()).isEmpty();
+    }
+    server.stop(ofSeconds(10));
+
+    AtomicInteger waits = new AtomicInteger();
+    server =
+        server.timer(
+            (wait, time) -> {
+              if (waits.incrementAndGet() == 2) { // the head has all the time that it needs
+                Cut.Timer.REAL.limit(wait, time);
+              }
+            });
+    server.start(accepting);
+    try (Wire wire = new Wire(server.port())) {
+      wire.say(post("Content-Length: 100\r\n") + "{");
+      assertThat(wire.rest()).startsWith("HTTP/1.1 408 ");
+    }
+  }
+
+  /** A pool begins a thread for every request until it has them all. */
+  @Test
+  void eightThreadsAnswerUnlessToldOtherwise() throws Exception {
+    Set<String> threads = new HashSet<>();
+    server.start(
+        envelopes -> {
+          synchronized (threads) {
+            threads.add(Thread.currentThread().getName());
+          }
+          return accepting.accept(envelopes);
+        });
+    for (int i = 0; i < 20; i++) {
+      assertThat(send(request(PATH, event("evt_1" + i))).statusCode()).isEqualTo(202);
+    }
+    assertThat(threads).hasSize(8);
   }
 
   /** Sixteen wait for each thread, and nobody is turned away. */
@@ -305,9 +368,14 @@ class WebhookServerTest {
             "/HOOKS/stripe",
             "/hooks/stripe;a=b",
             "http://localhost/hooks/stripe")) {
-      assertThat(Wire.status(server.port(), whole("POST", target))).as(target).isEqualTo(404);
+      assertThat(Wire.answer(server.port(), whole("POST", target)))
+          .as(target)
+          .startsWith("HTTP/1.1 404 ")
+          .endsWith("\"code\":\"PH-WEB-04\"}");
     }
-    assertThat(Wire.status(server.port(), whole("POST", "/" + "a".repeat(3_000)))).isEqualTo(414);
+    assertThat(Wire.answer(server.port(), whole("POST", "/" + "a".repeat(3_000))))
+        .startsWith("HTTP/1.1 414 ")
+        .endsWith("\"code\":\"PH-WEB-04\"}");
     assertThat(accepted).isEmpty();
     assertThat(Wire.status(server.port(), whole("POST", PATH + "?a=b"))).isEqualTo(202);
   }
@@ -333,6 +401,11 @@ class WebhookServerTest {
         assertThat(answers).as(framing).startsWith("HTTP/1.1 400 ").doesNotContain("HTTP/1.1 202");
       }
     }
+    // Of these the server of the JDK takes one for a number, and leaves it to us.
+    assertThat(Wire.answer(server.port(), post("Content-Length: +59\r\n") + Proofs.EVENT))
+        .startsWith("HTTP/1.1 400 ")
+        .contains("application/problem+json")
+        .endsWith("\"code\":\"PH-WEB-04\"}");
     // The server of the JDK says so itself, and hangs up.
     for (String transfer :
         List.of(
@@ -362,6 +435,43 @@ class WebhookServerTest {
       StoppedTimer.end(timer.next());
       assertThat(wire.rest()).doesNotContain("HTTP/1.1 202");
     }
+  }
+
+  @Test
+  void whatAWebhookDoesNotTakeIsInTheLogWithItsCode() throws Exception {
+    server.start(accepting);
+    String old = whole("POST", PATH);
+    clock.advance(ofMinutes(10));
+    assertThat(logged(old)).isEqualTo("401 PH-WEB-03");
+    assertThat(logged(whole("POST", PATH).replace("v1=", "v1=0"))).isEqualTo("401 PH-WEB-02");
+    assertThat(logged(whole("GET", PATH))).isEqualTo("405 PH-WEB-04");
+    assertThat(logged(whole("POST", PATH).replace("application/json", "text/plain")))
+        .isEqualTo("415 PH-WEB-04");
+    assertThat(logged(post("Content-Length: +59\r\n") + Proofs.EVENT)).isEqualTo("400 PH-WEB-04");
+    assertThat(logged(post("Content-Length: 10000000000\r\n"))).isEqualTo("413 PH-PAY-02");
+    server.pause("too much waits");
+    assertThat(logged(whole("POST", PATH))).isEqualTo("503 PH-WEB-09");
+    server.resume();
+
+    // Whatever wanders about out there is not worth a line.
+    assertThat(logged(whole("POST", "/wp-login.php"))).isEqualTo("404 ");
+    assertThat(logged(whole("POST", "/" + "a".repeat(3_000)))).isEqualTo("414 ");
+    assertThat(logged(head("POST", "/wp-login.php", "Content-Length: +59\r\n") + Proofs.EVENT))
+        .isEqualTo("400 ");
+    assertThat(logged(whole("POST", PATH))).isEqualTo("202 ");
+  }
+
+  /** The status of an answer, and the codes that the log has then; a minute passes afterwards. */
+  private String logged(String request) throws IOException {
+    int before = lines.list.size();
+    int status = Wire.status(server.port(), request);
+    clock.advance(ofMinutes(1));
+    return lines.list.stream()
+        .skip(before)
+        .map(ILoggingEvent::getFormattedMessage)
+        .map(line -> line.replaceFirst("Webhook " + PATH + " did not take a request: ", ""))
+        .map(line -> line.replaceFirst(": .*", ""))
+        .collect(joining(",", status + " ", ""));
   }
 
   @Test
@@ -409,6 +519,7 @@ class WebhookServerTest {
     HttpResponse<String> answer = send(request(PATH, Proofs.EVENT));
     assertThat(answer.statusCode()).isEqualTo(503);
     assertThat(answer.headers().firstValue("Retry-After")).contains("30");
+    assertThat(answer.body()).endsWith("\"status\":503,\"code\":\"PH-WEB-09\"}");
     assertThat(accepted).isEmpty();
     server.resume();
     assertThat(send(request(PATH, Proofs.EVENT)).statusCode()).isEqualTo(202);
@@ -437,11 +548,12 @@ class WebhookServerTest {
     HttpRequest other = request(PATH, event("other"));
     await(entered);
     CompletableFuture<Void> stopped = CompletableFuture.runAsync(() -> server.stop(ofSeconds(30)));
-    int status = 202;
-    while (status == 202) { // until the stop has begun
-      status = send(other).statusCode();
+    HttpResponse<String> refused = send(other);
+    while (refused.statusCode() == 202) { // until the stop has begun
+      refused = send(other);
     }
-    assertThat(status).isEqualTo(503);
+    assertThat(refused.statusCode()).isEqualTo(503);
+    assertThat(refused.body()).endsWith("\"code\":\"PH-WEB-09\"}");
     assertThat(stopped).isNotDone();
     commit.countDown();
     assertThat(slow.join().statusCode()).isEqualTo(202);

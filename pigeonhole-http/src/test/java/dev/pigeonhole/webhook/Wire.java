@@ -8,9 +8,13 @@ import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.net.SocketException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** A connection on which anything can be said, also what no HTTP client would. */
 final class Wire implements AutoCloseable {
+  private static final Pattern LENGTH = Pattern.compile("(?i)\r\ncontent-length: ([0-9]+)");
+
   private final Socket socket;
 
   Wire(int port) throws IOException {
@@ -37,6 +41,14 @@ final class Wire implements AutoCloseable {
     return head.toString(ISO_8859_1);
   }
 
+  /** The next answer, with as much of a body as its head says. */
+  String answer() throws IOException {
+    String head = head();
+    Matcher length = LENGTH.matcher(head);
+    int bytes = length.find() ? Integer.parseInt(length.group(1)) : 0;
+    return head + new String(socket.getInputStream().readNBytes(bytes), ISO_8859_1);
+  }
+
   /** Everything until the other side hangs up, politely or not. */
   String rest() throws IOException {
     InputStream in = socket.getInputStream();
@@ -54,6 +66,13 @@ final class Wire implements AutoCloseable {
   @Override
   public void close() throws IOException {
     socket.close();
+  }
+
+  /** The answer to one request. */
+  static String answer(int port, String request) throws IOException {
+    try (Wire wire = new Wire(port)) {
+      return wire.say(request).answer();
+    }
   }
 
   /** The status of the answer to one request. */
