@@ -107,6 +107,78 @@ class AddressesTest {
             InboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.ADDRESS_REFUSED));
   }
 
+  /** The first and the last address of every block that is given to nobody. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "0.0.0.0-0.255.255.255",
+        "10.0.0.0-10.255.255.255",
+        "100.64.0.0-100.127.255.255",
+        "127.0.0.0-127.255.255.255",
+        "169.254.0.0-169.254.255.255",
+        "172.16.0.0-172.31.255.255",
+        "192.0.0.0-192.0.0.255",
+        "192.0.2.0-192.0.2.255",
+        "192.88.99.0-192.88.99.255",
+        "192.168.0.0-192.168.255.255",
+        "198.18.0.0-198.19.255.255",
+        "198.51.100.0-198.51.100.255",
+        "203.0.113.0-203.0.113.255",
+        "224.0.0.0-239.255.255.255",
+        "240.0.0.0-255.255.255.255",
+        "2001::-2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff",
+        "2001:db8::-2001:db8:ffff:ffff:ffff:ffff:ffff:ffff",
+        "2002::-2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+        "3fff::-3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff",
+        "::-1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+        "4000::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"
+      })
+  void d138_everyBlockIsRefusedFromItsFirstAddressToItsLast(String block) throws Exception {
+    for (String end : block.split("-", 2)) {
+      assertThat(PublicAddresses.contain(InetAddress.getByName(end))).as(end).isFalse();
+    }
+  }
+
+  /** The neighbours of those blocks, as far as they are somebody's. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "1.0.0.0",
+        "9.255.255.255",
+        "11.0.0.0",
+        "100.63.255.255",
+        "126.255.255.255",
+        "128.0.0.0",
+        "168.63.129.15",
+        "168.63.129.17",
+        "169.253.255.255",
+        "169.255.0.0",
+        "191.255.255.255",
+        "192.0.1.0",
+        "192.0.3.0",
+        "192.88.98.255",
+        "192.88.100.0",
+        "192.167.255.255",
+        "192.169.0.0",
+        "198.17.255.255",
+        "198.20.0.0",
+        "198.51.99.255",
+        "198.51.101.0",
+        "203.0.112.255",
+        "203.0.114.0",
+        "223.255.255.255",
+        "2000:ffff::",
+        "2001:200::",
+        "2001:db7:ffff::",
+        "2001:db9::",
+        "2003::",
+        "3ffe:ffff::",
+        "3fff:1000::"
+      })
+  void theAddressBesideABlockIsPublic(String address) throws Exception {
+    assertThat(PublicAddresses.contain(InetAddress.getByName(address))).isTrue();
+  }
+
   @Test
   void d138_aNameIsRefusedWhenOneOfItsAddressesIsNotPublic() throws Exception {
     InetAddress outside = InetAddress.getByName("93.184.216.34");

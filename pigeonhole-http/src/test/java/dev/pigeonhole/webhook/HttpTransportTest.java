@@ -71,6 +71,28 @@ class HttpTransportTest extends TransportContract {
   }
 
   @Test
+  void oneMessageHasTheTimeOfARequestWhereTheOutboxHasMore() throws Exception {
+    CountDownLatch done = new CountDownLatch(1);
+    try (Partner partner =
+        Partner.answering(
+            out -> {
+              try {
+                done.await();
+              } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+              }
+            })) {
+      Transport transport = outgoing(partner).timeout(Duration.ofMillis(200)).transport();
+      Envelope envelope = Envelope.of("http", "x").id("m-1").type("t").build();
+      Sent sent = transport.send(List.of(envelope), Duration.ofSeconds(30)).get(0);
+      done.countDown();
+      assertThat(((Sent.Failed) sent).cause())
+          .hasMessageStartingWith("PH-OBX-04")
+          .hasMessageContaining("PT0.2S");
+    }
+  }
+
+  @Test
   void aHeaderOfAMessageNeverStandsBesideTheOneOfEveryRequest() throws Exception {
     try (Partner partner = Partner.answering("HTTP/1.1 204 taken\r\n\r\n")) {
       sendTo(partner, Map.of("authorization", "Bearer theirs", "Webhook-Type", "u"));
@@ -104,15 +126,16 @@ class HttpTransportTest extends TransportContract {
     }
   }
 
+  private static OutgoingHttp outgoing(Partner partner) {
+    return OutgoingHttp.create()
+        .allowPorts(partner.port())
+        .unsafeAllowHttp()
+        .unsafeAllowPrivateAddresses()
+        .to(URI.create("http://127.0.0.1:" + partner.port() + "/hooks"));
+  }
+
   private static void sendTo(Partner partner, Map<String, ?> headers) throws InterruptedException {
-    Transport transport =
-        OutgoingHttp.create()
-            .allowPorts(partner.port())
-            .unsafeAllowHttp()
-            .unsafeAllowPrivateAddresses()
-            .header("Authorization", "Bearer ours")
-            .to(URI.create("http://127.0.0.1:" + partner.port() + "/hooks"))
-            .transport();
+    Transport transport = outgoing(partner).header("Authorization", "Bearer ours").transport();
     Envelope envelope =
         Envelope.of("http", "x").id("m-1").type("t").headers(Headers.of(headers)).build();
     assertThat(transport.send(List.of(envelope), Duration.ofSeconds(30)))

@@ -1,5 +1,6 @@
 package dev.pigeonhole.webhook;
 
+import static dev.pigeonhole.HandlerOption.within;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -15,6 +16,7 @@ import ch.qos.logback.core.read.ListAppender;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
+import dev.pigeonhole.InboxException;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.MessageHandler;
 import dev.pigeonhole.RetryLaterException;
@@ -26,7 +28,11 @@ import dev.pigeonhole.testkit.TestInbox;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Proxy;
+import java.net.ProxySelector;
 import java.net.ServerSocket;
+import java.net.SocketAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
 import java.security.GeneralSecurityException;
@@ -36,6 +42,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
@@ -321,15 +328,7 @@ class OutgoingHttpTest {
   @Test
   void whoDoesNotAnswerInTimeIsLeft() throws Exception {
     CountDownLatch done = new CountDownLatch(1);
-    try (Partner partner =
-        Partner.answering(
-            out -> {
-              try {
-                done.await();
-              } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-              }
-            })) {
+    try (Partner partner = Partner.answering(out -> await(done))) {
       assertThat(failure(deliver(to(partner).timeout(ofMillis(200)))).code())
           .isEqualTo(ErrorCode.EXCHANGE_FAILED);
       done.countDown();
@@ -381,6 +380,114 @@ class OutgoingHttpTest {
       InetAddress nobody = InetAddress.getByName("127.0.0.2");
       assertThat(deliver(to(partner).resolver(host -> new InetAddress[] {nobody, HERE})).state())
           .isEqualTo(DeliveryState.COMPLETED);
+    }
+  }
+
+  @Test
+  void e22_proxiesOfTheEnvironmentAreNotAsked() throws Exception {
+    List<URI> asked = new CopyOnWriteArrayList<>();
+    ProxySelector before = ProxySelector.getDefault();
+    ProxySelector.setDefault(
+        new ProxySelector() {
+          @Override
+          public List<Proxy> select(URI uri) {
+            asked.add(uri);
+            return List.of(new Proxy(Proxy.Type.SOCKS, new InetSocketAddress(HERE, 9)));
+          }
+
+          @Override
+          public void connectFailed(URI uri, SocketAddress address, IOException e) {}
+        });
+    try (Partner partner = Partner.answering("HTTP/1.1 200 OK\r\n\r\n")) {
+      assertThat(deliver(to(partner)).state()).isEqualTo(DeliveryState.COMPLETED);
+      assertThat(partner.requests).hasSize(1);
+    } finally {
+      ProxySelector.setDefault(before);
+    }
+    assertThat(asked).isEmpty();
+  }
+
+  /** Many such addresses are secrets. */
+  @Test
+  void noFailureTellsThePath() throws Exception {
+    List<Failure> failures = new ArrayList<>();
+    for (String answer :
+        List.of(
+            "",
+            "HTTP/1.1 302 x\r\nLocation: /\r\n\r\n",
+            "HTTP/1.1 422 x\r\n\r\n",
+            "HTTP/1.1 500 x\r\n\r\n",
+            "HTTP/1.1 503 x\r\nRetry-After: 120\r\n\r\n")) {
+      try (Partner partner = Partner.answering(answer)) {
+        failures.add(failure(deliver(to(partner).to(secret(partner)))));
+      }
+    }
+    Partner gone = Partner.answering("");
+    gone.close();
+    failures.add(failure(deliver(to(gone).to(secret(gone)))));
+    OutgoingHttp guarded = OutgoingHttp.create().resolver(host -> new InetAddress[] {HERE});
+    failures.add(failure(deliver(guarded.to(URI.create("https://partner.example/s3cret")))));
+
+    assertThat(failures)
+        .extracting(Failure::code)
+        .containsExactly(
+            ErrorCode.EXCHANGE_FAILED,
+            ErrorCode.REDIRECTED,
+            ErrorCode.HANDLER_POISONED,
+            ErrorCode.EXCHANGE_FAILED,
+            ErrorCode.HANDLER_LATER,
+            ErrorCode.EXCHANGE_FAILED,
+            ErrorCode.ADDRESS_REFUSED);
+    assertThat(failures)
+        .extracting(each -> each.message() + each.stack())
+        .noneMatch(text -> text.contains("s3cret"));
+    assertThat(failures)
+        .filteredOn(each -> each.code() != ErrorCode.HANDLER_LATER) // it has no text of its own
+        .allMatch(each -> each.message().contains("partner.example"));
+  }
+
+  private static URI secret(Partner partner) {
+    return URI.create("http://partner.example:%d/s3cret?k=s3cret".formatted(partner.port()));
+  }
+
+  @Test
+  void aHandlerThatHasLessTimeLeftWaitsNoLonger() throws Exception {
+    CountDownLatch done = new CountDownLatch(1);
+    List<String> told = new CopyOnWriteArrayList<>();
+    try (Partner partner = Partner.answering(out -> await(done))) {
+      OutgoingHttp outgoing = to(partner).timeout(ofSeconds(30));
+      TestInbox inbox =
+          TestInbox.of(
+              Channel.named("orders")
+                  .on(byte[].class)
+                  .handleMessage(
+                      "notify-partner",
+                      order -> {
+                        try {
+                          outgoing.handle(order);
+                        } catch (InboxException e) {
+                          told.add(e.getMessage());
+                          throw e;
+                        }
+                      },
+                      within(ofMillis(300)))
+                  .build());
+      inbox.receive("m-1", new byte[0]);
+      inbox.drain();
+      done.countDown();
+    }
+    assertThat(told)
+        .singleElement()
+        .asString()
+        .startsWith("PH-WEB-10")
+        .doesNotContain(ofSeconds(30).toString());
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 
