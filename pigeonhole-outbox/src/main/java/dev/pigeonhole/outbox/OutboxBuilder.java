@@ -39,12 +39,13 @@ public final class OutboxBuilder {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   private static final Duration LONGEST_TIMEOUT = Duration.ofHours(1);
+  private static final int MOST_AT_ONCE = 200;
 
   /** So many failures in a row are those of the other side, and count for no message. */
   private static final int FAILURES_IN_A_ROW = 20;
 
   /** What a transport fails with is nearly always the other side's, and may take half a day. */
-  private static final RetryPolicy PATIENT =
+  static final RetryPolicy PATIENT =
       RetryPolicy.exponential(Duration.ofSeconds(1))
           .cappedAt(Duration.ofMinutes(1))
           .maxAttempts(1_000);
@@ -292,6 +293,12 @@ public final class OutboxBuilder {
               ErrorCode.TIMEOUT_INVALID,
               "sendTimeout is %s; give a duration from 1 ms to %s."
                   .formatted(sendTimeout, LONGEST_TIMEOUT)));
+    }
+    if (maxBatch < 1 || maxBatch > MOST_AT_ONCE) {
+      problems.add(
+          new Problem(
+              ErrorCode.RANGE_INVALID,
+              "maxBatch is %d; give a number from 1 to %d.".formatted(maxBatch, MOST_AT_ONCE)));
     }
     return problems;
   }

@@ -370,6 +370,14 @@ class PublishTest {
         .isInstanceOf(ConfigurationException.class)
         .hasMessageContaining("PH-KEY-08")
         .hasMessageContaining("PH-CFG-02");
+    for (int most : List.of(0, 201)) {
+      assertThatThrownBy(
+              () ->
+                  office.outbox().route(OrderPlaced.class, office.transport).maxBatch(most).build())
+          .isInstanceOf(ConfigurationException.class)
+          .hasMessageContaining("PH-CFG-05")
+          .hasMessageContaining("maxBatch is " + most);
+    }
   }
 
   /** A class that has a business key at its receivers. */

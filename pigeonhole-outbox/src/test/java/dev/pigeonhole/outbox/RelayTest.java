@@ -1,5 +1,6 @@
 package dev.pigeonhole.outbox;
 
+import static dev.pigeonhole.outbox.Office.ONCE;
 import static dev.pigeonhole.outbox.Office.PATIENCE;
 import static dev.pigeonhole.outbox.Office.POSTGRES;
 import static dev.pigeonhole.outbox.Office.SERVERS;
@@ -24,10 +25,14 @@ import dev.pigeonhole.transport.Sent;
 import dev.pigeonhole.transport.Transport;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -309,6 +314,114 @@ class RelayTest {
     }
     assertThat(office.transport.timeouts()).containsOnly(Duration.ofSeconds(7));
     assertThat(office.transport.closed()).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @MethodSource(POSTGRES)
+  void aTransportIsGivenAHundredAndThirtySecondsUnlessToldOtherwise(TestDatabase database) {
+    Office office = Office.in(database);
+    Outbox usual = office.outbox().route(OrderPlaced.class, office.transport).build();
+    office.commit(
+        connection ->
+            usual.publish(connection, IntStream.range(0, 450).mapToObj(Office::order).toList()));
+    usual.drain();
+    assertThat(Collections.max(office.transport.sizes())).isEqualTo(100);
+    assertThat(office.transport.timeouts()).containsOnly(Duration.ofSeconds(30));
+
+    Scripted other = new Scripted();
+    Outbox pairs = office.outbox().route(OrderPlaced.class, other).maxBatch(2).build();
+    office.commit(
+        connection ->
+            pairs.publish(connection, IntStream.range(0, 20).mapToObj(Office::order).toList()));
+    pairs.drain();
+    assertThat(other.confirmedIds()).hasSize(20);
+    assertThat(Collections.max(other.sizes())).isEqualTo(2);
+  }
+
+  @ParameterizedTest
+  @MethodSource(POSTGRES)
+  void whatFailsIsSentAgainAfterASecondAndThenAfterTwiceTheTimeUpToAMinute(TestDatabase database) {
+    Office office = Office.in(database);
+    Outbox outbox = office.timed().route(OrderPlaced.class, office.transport.failing()).build();
+    String id = office.commit(connection -> outbox.publish(connection, order(1)));
+    for (int seconds : List.of(1, 2, 4, 8, 16, 32, 60, 60, 60)) {
+      outbox.drain();
+      Duration wait = Duration.between(office.clock.now(), find(outbox, id).due().orElseThrow());
+      assertThat(wait) // a half of it is left to chance
+          .isBetween(Duration.ofMillis(seconds * 500L), Duration.ofSeconds(seconds));
+      office.clock.advance(wait);
+    }
+    assertThat(find(outbox, id).failures()).isEqualTo(9);
+    assertThat(OutboxBuilder.PATIENT.maxAttempts()).isEqualTo(1_000);
+  }
+
+  @ParameterizedTest
+  @MethodSource(POSTGRES)
+  void theTwentiethFailureInARowPausesARoute(TestDatabase database) {
+    Office office = Office.in(database);
+    AtomicInteger failures = new AtomicInteger();
+    office.transport.answering(
+        envelope ->
+            failures.getAndDecrement() > 0
+                ? new Sent.Failed(new IllegalStateException("not now"))
+                : new Sent.Confirmed());
+    List<String> told = new CopyOnWriteArrayList<>();
+    Outbox outbox =
+        office
+            .outbox()
+            .route(OrderPlaced.class, office.transport)
+            .retry(RetryPolicy.fixed(Duration.ofMillis(1)).maxAttempts(1_000))
+            .polling(Duration.ofMillis(5), Duration.ofMillis(20))
+            .listener(
+                InboxListener.create()
+                    .onHandlerPaused(it -> told.add(failures.get() + ": " + it.reason())))
+            .build();
+    try (RunningInbox running = outbox.start()) {
+      for (int inARow : List.of(19, 20)) {
+        failures.set(inARow);
+        String id = office.commit(connection -> outbox.publish(connection, order(1)));
+        outbox.wake();
+        Eventually.until(
+            PATIENCE, () -> running.healthy() && office.transport.confirmedIds().contains(id));
+      }
+    }
+    assertThat(told).containsExactly("0: it failed 20 times in a row");
+  }
+
+  /** It takes ten seconds more than it was given before anybody loses patience. */
+  @ParameterizedTest
+  @MethodSource(POSTGRES)
+  void aTransportThatDoesNotKeepToItsTimeIsStopped(TestDatabase database) throws Exception {
+    Office office = Office.in(database);
+    CountDownLatch never = new CountDownLatch(1);
+    CountDownLatch stopped = new CountDownLatch(1);
+    office.transport.answering(
+        envelope -> {
+          try {
+            never.await();
+          } catch (InterruptedException e) {
+            stopped.countDown();
+          }
+          return new Sent.Confirmed();
+        });
+    Outbox outbox =
+        office
+            .outbox()
+            .route(OrderPlaced.class, office.transport)
+            .sendTimeout(Duration.ofMillis(1))
+            .retry(ONCE)
+            .build();
+    office.commit(connection -> outbox.publish(connection, order(1).id("m-1")));
+    try (RunningInbox running = outbox.start()) {
+      assertThat(stopped.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      Eventually.until(
+          PATIENCE,
+          () -> running.healthy() && find(outbox, "m-1").state() == DeliveryState.POISONED);
+    } finally {
+      never.countDown();
+    }
+    assertThat(find(outbox, "m-1").lastFailure().orElseThrow().code())
+        .isEqualTo(ErrorCode.HANDLER_TIMED_OUT);
   }
 
   @ParameterizedTest

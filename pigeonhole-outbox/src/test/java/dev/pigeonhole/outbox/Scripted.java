@@ -13,6 +13,7 @@ final class Scripted implements Transport {
   private final List<Envelope> given = new ArrayList<>(); // guarded by this, as all below
   private final List<Envelope> confirmed = new ArrayList<>();
   private final List<Duration> timeouts = new ArrayList<>();
+  private final List<Integer> sizes = new ArrayList<>();
   private Function<Envelope, Sent> answer = envelope -> new Sent.Confirmed();
   private int closed;
 
@@ -43,6 +44,7 @@ final class Scripted implements Transport {
   public synchronized List<Sent> send(List<Envelope> envelopes, Duration timeout) {
     List<Sent> outcomes = new ArrayList<>();
     timeouts.add(timeout);
+    sizes.add(envelopes.size());
     for (Envelope envelope : envelopes) {
       given.add(envelope);
       Sent outcome = answer.apply(envelope);
@@ -73,6 +75,11 @@ final class Scripted implements Transport {
 
   synchronized List<Duration> timeouts() {
     return List.copyOf(timeouts);
+  }
+
+  /** How many it was given at once, each time. */
+  synchronized List<Integer> sizes() {
+    return List.copyOf(sizes);
   }
 
   synchronized int closed() {
