@@ -347,6 +347,32 @@ class HandlerPublishTest {
     assertThat(envelope(office, "own").headers().get("correlation-id")).isEqualTo("mine");
   }
 
+  /** Whichever way it is published, and also where the first of a chain named no correlation. */
+  @ParameterizedTest
+  @MethodSource(POSTGRES)
+  void theFirstMessageOfAChainGivesAllOthersItsId(TestDatabase database) {
+    Office office = Office.in(database);
+    Outbox outbox = office.sending();
+    Channel payments =
+        Channel.named("payments")
+            .on(String.class)
+            .handleInTransaction("post", (payment, tx) -> tx.publish(order(1).id("tx")))
+            .handleMessage("tell", received -> received.publish(order(2).id("received")))
+            .handleMessage("now", received -> received.publish(order(3).id("inline")), inline())
+            .build();
+    Inbox inbox = inbox(office, outbox).channel(payments).build();
+    inbox.accept("payments", Message.of("p-1", "first"));
+    inbox.drain();
+    outbox.drain();
+
+    for (String id : List.of("tx", "received", "inline")) {
+      assertThat(envelope(office, id).headers().asMap())
+          .as(id)
+          .containsEntry("correlation-id", "p-1")
+          .containsEntry("causation-id", "p-1");
+    }
+  }
+
   private static Envelope envelope(Office office, String id) {
     return office.transport.given().stream()
         .filter(each -> each.id().orElseThrow().equals(id))
