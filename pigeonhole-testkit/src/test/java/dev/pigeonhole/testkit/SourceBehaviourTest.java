@@ -48,6 +48,7 @@ class SourceBehaviourTest {
   private static final class Tap implements MessageSource {
     final List<String> told = new CopyOnWriteArrayList<>();
     volatile @Nullable Acceptor acceptor;
+    volatile @Nullable Duration patience;
     volatile boolean broken;
 
     @Override
@@ -80,6 +81,7 @@ class SourceBehaviourTest {
     @Override
     public void stop(Duration patience) {
       told.add("stop");
+      this.patience = patience;
     }
 
     List<Disposition> pour(String prefix, int count) {
@@ -164,6 +166,7 @@ class SourceBehaviourTest {
 
     running.close();
     assertThat(tap.told).containsExactly("start", "stop");
+    assertThat(tap.patience).isEqualTo(ofSeconds(5)); // the inbox's stopGrace
     running = inbox.start();
     assertThat(tap.told).containsExactly("start", "stop", "start");
   }
