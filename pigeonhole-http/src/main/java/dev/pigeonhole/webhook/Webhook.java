@@ -70,8 +70,8 @@ public final class Webhook {
   }
 
   /**
-   * Where the ids are unique: who sends here. Requests never choose it. Default: the channel's
-   * name.
+   * Where the ids are unique: who sends here. What is given here no request can change. Default:
+   * the channel's name, or what an event says of itself where the channel reads CloudEvents.
    *
    * @throws ConfigurationException with {@code PH-ID-06} if messages cannot come from there
    */

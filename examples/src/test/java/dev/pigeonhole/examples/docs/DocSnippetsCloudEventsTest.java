@@ -1,6 +1,7 @@
 package dev.pigeonhole.examples.docs;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.Channel;
@@ -8,6 +9,7 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Headers;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
+import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.cloudevents.CloudEventMapper;
 import dev.pigeonhole.examples.docs.Shop.Mailer;
 import dev.pigeonhole.examples.docs.Shop.OrderPlaced;
@@ -16,14 +18,24 @@ import dev.pigeonhole.testkit.MemoryStore;
 import dev.pigeonhole.transport.Disposition;
 import dev.pigeonhole.transport.Envelope;
 import dev.pigeonhole.transport.MessageMapper;
+import dev.pigeonhole.transport.Sent;
+import dev.pigeonhole.transport.Transport;
+import dev.pigeonhole.webhook.OutgoingHttp;
 import dev.pigeonhole.webhook.Signature;
 import dev.pigeonhole.webhook.Webhook;
 import dev.pigeonhole.webhook.WebhookEndpoint;
+import dev.pigeonhole.webhook.WebhookServer;
+import java.net.URI;
+import java.security.GeneralSecurityException;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** CloudEvents, as the documentation shows them. */
@@ -120,17 +132,100 @@ class DocSnippetsCloudEventsTest {
         {"specversion":"1.0","id":"e-1","source":"/claimed","type":"com.shop.order.placed",
          "datacontenttype":"application/json","data":{"order":"o-1","customer":"c-1"}}"""
             .getBytes(UTF_8);
-    Mac mac = Mac.getInstance("HmacSHA256");
-    mac.init(new SecretKeySpec(secret.getBytes(UTF_8), "HmacSHA256"));
     Map<String, List<String>> headers =
         Map.of(
             "Content-Type", List.of("application/cloudevents+json"),
-            "X-Proof", List.of(HexFormat.of().formatHex(mac.doFinal(event))));
+            "X-Proof", List.of(proof(secret, event)));
 
     assertThat(endpoint.answer(new HttpCall("POST", "/hooks/shop", headers, event)).status())
         .isEqualTo(202);
     inbox.drain();
     assertThat(mailer.sent).containsExactly("o-1");
     assertThat(inbox.find("shop", "e-1", "send-receipt")).isPresent();
+  }
+
+  private static String proof(String secret, byte[] body) throws GeneralSecurityException {
+    Mac mac = Mac.getInstance("HmacSHA256");
+    mac.init(new SecretKeySpec(secret.getBytes(UTF_8), "HmacSHA256"));
+    return HexFormat.of().formatHex(mac.doFinal(body));
+  }
+
+  /** A channel that keeps how much data its events had; -1 for none. */
+  private static Channel measuring(Map<String, Integer> lengths) {
+    return Channel.named("orders")
+        .mappedBy(CloudEventMapper.create())
+        .on(byte[].class)
+        .named("t")
+        .handleMessage(
+            "measure",
+            received -> {
+              byte @Nullable [] data = received.payload();
+              lengths.put(received.message().id(), data == null ? -1 : data.length);
+            })
+        .build();
+  }
+
+  private static Message event(String id, byte @Nullable [] data) {
+    return Message.encoded(id, "t", data, "application/json");
+  }
+
+  @Test
+  void eventsGoFromAnOutboxesTransportToAWebhookWithNoDataOrEmptyData() throws Exception {
+    String secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    Map<String, Integer> lengths = new ConcurrentHashMap<>();
+    WebhookServer server =
+        WebhookServer.onPort(0)
+            .serving(
+                Webhook.at("/hooks/shop")
+                    .verifiedBy(Signature.standardWebhooks(secret))
+                    .contentTypes("application/cloudevents+json"));
+    Inbox inbox = Inbox.on(MemoryStore.create()).channel(measuring(lengths), server).build();
+    MessageMapper events = CloudEventMapper.create().source("/shop").structured();
+    try (RunningInbox running = inbox.start()) {
+      Transport transport =
+          OutgoingHttp.create()
+              .allowPorts(server.port())
+              .unsafeAllowHttp()
+              .unsafeAllowPrivateAddresses()
+              .signedWith(secret)
+              .to(URI.create("http://127.0.0.1:" + server.port() + "/hooks/shop"))
+              .transport();
+      List<Envelope> envelopes =
+          Stream.of(event("none", null), event("empty", new byte[0]), event("some", new byte[] {1}))
+              .map(each -> events.toEnvelope(each, transport.kind(), transport.destination()))
+              .toList();
+      assertThat(transport.send(envelopes, ofSeconds(30))).containsOnly(new Sent.Confirmed());
+      assertThat(running.healthy()).isTrue();
+    }
+    inbox.drain();
+    assertThat(lengths).isEqualTo(Map.of("none", -1, "empty", 0, "some", 1));
+    // The webhook has no source of its own, so an event names one.
+    assertThat(inbox.find("/shop", "none", "measure")).isPresent();
+  }
+
+  @Test
+  void overHttpNoDataIsEmptyDataInBinaryMode() throws Exception {
+    String secret = "a secret that is long enough";
+    Map<String, Integer> lengths = new ConcurrentHashMap<>();
+    Inbox inbox = Inbox.on(MemoryStore.create()).channel(measuring(lengths)).build();
+    WebhookEndpoint endpoint =
+        Webhook.at("/hooks/shop")
+            .verifiedBy(Signature.hmac("X-Proof", secret))
+            .into(inbox, "orders");
+    Map<String, List<String>> headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
+    CloudEventMapper.create()
+        .source("/shop")
+        .toEnvelope(event("none", null), "http", "/hooks/shop")
+        .headers()
+        .asMap()
+        .forEach((name, value) -> headers.put(name, List.of(String.valueOf(value))));
+    byte[] body = new byte[0]; // HTTP has nothing else to say it with
+    headers.put("Content-Type", List.of("application/json"));
+    headers.put("X-Proof", List.of(proof(secret, body)));
+
+    assertThat(endpoint.answer(new HttpCall("POST", "/hooks/shop", headers, body)).status())
+        .isEqualTo(202);
+    inbox.drain();
+    assertThat(lengths).isEqualTo(Map.of("none", 0));
   }
 }
