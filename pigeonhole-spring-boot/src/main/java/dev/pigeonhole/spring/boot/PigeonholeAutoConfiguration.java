@@ -91,8 +91,8 @@ public final class PigeonholeAutoConfiguration {
     @Bean
     @ConditionalOnMissingBean
     PigeonholeSchemaInitializer pigeonholeSchemaInitializer(
-        ChosenBeans chosen, PigeonholeProperties properties) {
-      return new PigeonholeSchemaInitializer(chosen::dataSource, properties);
+        ChosenBeans chosen, PigeonholeProperties properties, ListableBeanFactory beans) {
+      return new PigeonholeSchemaInitializer(chosen::dataSource, properties, beans);
     }
 
     /** Nobody knows who reaches it, and nothing there asks what Pigeonhole would ask. */

@@ -7,10 +7,15 @@ import dev.pigeonhole.Channel;
 import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.Inbox;
+import dev.pigeonhole.InboxBuilder;
 import dev.pigeonhole.Message;
+import dev.pigeonhole.Received;
 import dev.pigeonhole.admin.Count;
+import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.outbox.Outbox;
 import dev.pigeonhole.spring.GuardTemplate;
+import dev.pigeonhole.spring.IdempotentMethod;
 import dev.pigeonhole.spring.InboxHandler;
 import dev.pigeonhole.spring.InboxTemplate;
 import dev.pigeonhole.spring.PigeonholeLifecycle;
@@ -18,8 +23,14 @@ import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
+import dev.pigeonhole.testkit.MemoryQueue;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.UUID;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
@@ -148,7 +159,7 @@ class SeveralInboxesTest {
                   }
 
                   @Override
-                  public void customize(dev.pigeonhole.InboxBuilder inbox) {
+                  public void customize(InboxBuilder inbox) {
                     inbox.channel(
                         Channel.named("more").on(String.class).handle("more", each -> {}).build());
                   }
@@ -284,6 +295,68 @@ class SeveralInboxesTest {
             });
   }
 
+  @Test
+  void methodsThatRunOnceNameTheGuardOfTheirDatabase() {
+    List<String> done = new ArrayList<>();
+    two()
+        .withBean(Once.class, () -> new Once(done))
+        .run(
+            context -> {
+              assertThat(context).hasNotFailed();
+              Once once = context.getBean(Once.class);
+              for (String each : List.of("o-1", "o-1", "o-2")) {
+                once.charge(new Order(each));
+                once.weigh(new Parcel("p-1"));
+              }
+              assertThat(done).containsExactly("o-1", "p-1", "o-2");
+              assertThat(rows(context, "ordersDatabase", "pigeonhole_receipt")).isEqualTo(2);
+              assertThat(rows(context, "parcelsDatabase", "pigeonhole_receipt")).isEqualTo(1);
+            });
+    two()
+        .withBean(NoGuardNamed.class)
+        .run(
+            context ->
+                problem(
+                    context,
+                    "PH-SPR-02: Idempotent method charge(Order)",
+                    "there is no single bean of GuardTemplate for it. Declare one, or name one with"
+                        + " guard = \"…\"."));
+  }
+
+  @Test
+  void anOutboxOnOneOfTheStoresIsABean() {
+    two()
+        .withBean(SimpleMeterRegistry.class)
+        .withUserConfiguration(ShopOutbox.class)
+        .run(
+            context -> {
+              assertThat(context).hasNotFailed();
+              Inbox shop = context.getBean("shopInbox", Inbox.class);
+              shop.accept("orders", Message.of("m-1", new Cart("o-1")));
+              shop.drain();
+              assertThat(rows(context, "ordersDatabase", "pigeonhole_out_message")).isEqualTo(1);
+
+              Outbox outbox = context.getBean(Outbox.class);
+              assertThat(context.getBean(PigeonholeHealthIndicator.class).health().getDetails())
+                  .containsOnlyKeys("shop", "parcels", "shop-out");
+              assertThat(
+                      context
+                          .getBean(MeterRegistry.class)
+                          .get("pigeonhole.outbox.lanes")
+                          .tag("outbox", "shop-out")
+                          .gauges())
+                  .isNotEmpty();
+              assertThat(outbox.drain()).isEqualTo(1);
+              assertThat(context.getBean(MemoryQueue.class).size()).isEqualTo(1);
+            });
+  }
+
+  private static int rows(AssertableApplicationContext context, String database, String table) {
+    return Objects.requireNonNull(
+        new JdbcTemplate(context.getBean(database, DataSource.class))
+            .queryForObject("SELECT count(*) FROM \"%s\"".formatted(table), Integer.class));
+  }
+
   private static void problem(AssertableApplicationContext context, String... texts) {
     Throwable root = context.getStartupFailure();
     assertThat(root).isNotNull();
@@ -378,6 +451,69 @@ class SeveralInboxesTest {
 
     @InboxHandler(channel = "parcels", key = "send")
     void send(Parcel parcel) {}
+  }
+
+  static class Once {
+    private final List<String> done;
+
+    Once(List<String> done) {
+      this.done = done;
+    }
+
+    @IdempotentMethod(handler = "charge", key = "#order.id", guard = "shopGuard")
+    public void charge(Order order) {
+      done.add(order.id());
+    }
+
+    @IdempotentMethod(handler = "weigh", key = "#parcel.id", guard = "parcelsGuard")
+    public void weigh(Parcel parcel) {
+      done.add(parcel.id());
+    }
+  }
+
+  static class NoGuardNamed {
+    @IdempotentMethod(handler = "charge", key = "#order.id")
+    public void charge(Order order) {}
+  }
+
+  record Cart(String order) {}
+
+  @Configuration(proxyBeanMethods = false)
+  static class ShopOutbox {
+    @Bean
+    MemoryQueue queue() {
+      return MemoryQueue.named("placed");
+    }
+
+    @Bean
+    Outbox shopOutbox(
+        @Qualifier("shopInboxStore") JdbcStore store, MemoryQueue queue, PayloadCodec codec) {
+      return Outbox.on(store)
+          .named("shop-out")
+          .codec(codec)
+          .route(Order.class, queue.transport())
+          .build();
+    }
+
+    @Bean
+    InboxCustomizer outboxOfShop(Outbox outbox) {
+      return new InboxCustomizer() {
+        @Override
+        public boolean isFor(String inbox) {
+          return inbox.equals("shop");
+        }
+
+        @Override
+        public void customize(InboxBuilder inbox) {
+          inbox.outbox(outbox);
+        }
+      };
+    }
+
+    @InboxHandler(channel = "orders", key = "place")
+    void place(Received<Cart> cart) {
+      cart.publish(Message.of("o-1", new Order(cart.payload().order())));
+    }
   }
 
   @Configuration(proxyBeanMethods = false)
