@@ -3,8 +3,12 @@ package dev.pigeonhole.spring.boot.test;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.core.env.Environment;
 import org.springframework.core.env.MapPropertySource;
 import org.springframework.core.env.MutablePropertySources;
 import org.springframework.test.context.ContextConfigurationAttributes;
@@ -16,6 +20,7 @@ import org.springframework.test.context.support.TestPropertySourceUtils;
 
 /** Says in properties what an inbox under test does otherwise. */
 final class InboxContextCustomizerFactory implements ContextCustomizerFactory {
+  private static final String ALL = "pigeonhole.inboxes";
 
   InboxContextCustomizerFactory() {}
 
@@ -34,7 +39,8 @@ final class InboxContextCustomizerFactory implements ContextCustomizerFactory {
     public void customizeContext(
         ConfigurableApplicationContext context, MergedContextConfiguration merged) {
       MutablePropertySources sources = context.getEnvironment().getPropertySources();
-      MapPropertySource ours = new MapPropertySource("Inbox of tests", properties());
+      Set<String> named = namedInboxes(context.getEnvironment());
+      MapPropertySource ours = new MapPropertySource("Inbox of tests", properties(named));
       // What a test says itself wins over this, and this over all that the application says.
       String own = TestPropertySourceUtils.INLINED_PROPERTIES_PROPERTY_SOURCE_NAME;
       if (sources.contains(own)) {
@@ -44,7 +50,14 @@ final class InboxContextCustomizerFactory implements ContextCustomizerFactory {
       }
     }
 
-    private Map<String, Object> properties() {
+    private static Set<String> namedInboxes(Environment environment) {
+      return Binder.get(environment)
+          .bind(ALL, Bindable.mapOf(String.class, Object.class))
+          .orElse(Map.of())
+          .keySet();
+    }
+
+    private Map<String, Object> properties(Set<String> named) {
       Map<String, Object> properties = new HashMap<>();
       properties.put("pigeonhole.inbox.background-processing", false);
       properties.put("pigeonhole.outbox.background-processing", false);
@@ -52,6 +65,13 @@ final class InboxContextCustomizerFactory implements ContextCustomizerFactory {
       properties.put("pigeonhole.jdbc.initialize-schema", "always");
       if (slice) {
         properties.put("pigeonhole.inbox.sources", false);
+      }
+      // What one of several says of itself would win over what is said of all.
+      for (String name : named) {
+        String at = (name.matches("[\\w-]+") ? ALL + "." + name : ALL + "[" + name + "]") + ".";
+        properties.put(at + "background-processing", "${pigeonhole.inbox.background-processing}");
+        properties.put(
+            at + "table-prefix", "${pigeonhole.jdbc.table-prefix}" + TestTables.wordFor(name));
       }
       return properties;
     }

@@ -8,7 +8,7 @@ import dev.pigeonhole.testkit.MemoryStore;
 import dev.pigeonhole.testkit.TestClock;
 import dev.pigeonhole.testkit.TestInbox;
 import javax.sql.DataSource;
-import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -70,7 +70,7 @@ final class TestInboxAutoConfiguration {
   }
 
   @Bean
-  InboxReset pigeonholeInboxReset(BeanFactory beans) {
+  InboxReset pigeonholeInboxReset(ListableBeanFactory beans) {
     return new InboxReset(beans);
   }
 }

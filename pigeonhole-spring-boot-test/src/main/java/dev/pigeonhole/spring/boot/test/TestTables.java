@@ -1,12 +1,11 @@
 package dev.pigeonhole.spring.boot.test;
 
-import dev.pigeonhole.spring.boot.PigeonholeProperties;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.ArrayList;
 import java.util.List;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 
 /** The tables of an inbox under test. They are for tests alone, so they can be emptied. */
 final class TestTables {
@@ -35,31 +34,44 @@ final class TestTables {
   /** What an inbox has looked up when it was built. */
   static final List<String> KEPT = List.of("inbox", "handler", "node", "lane", "schema_history");
 
-  private final DataSource dataSource;
-  private final PigeonholeProperties properties;
+  private static final int LONGEST_WORD = 20;
 
-  TestTables(DataSource dataSource, PigeonholeProperties properties) {
+  private final DataSource dataSource;
+  private final @Nullable String schema;
+  private final List<String> prefixes;
+
+  /**
+   * Those of an inbox.
+   *
+   * @param prefix how the names of its tables begin
+   * @param outbox whether there are tables of an outbox beside them
+   */
+  TestTables(DataSource dataSource, @Nullable String schema, String prefix, boolean outbox) {
     this.dataSource = dataSource;
-    this.properties = properties;
+    this.schema = schema;
+    this.prefixes = outbox ? List.of(prefix, prefix + "out_") : List.of(prefix);
   }
 
-  /** Deletes every row of a message, also in the tables of an outbox. */
+  /**
+   * How the prefix goes on for one of several inboxes, which may be in one database. Short enough
+   * for tables of an outbox, too.
+   */
+  static String wordFor(String inbox) {
+    String word = inbox.replaceAll("[^A-Za-z0-9]+", "_");
+    return word.length() <= LONGEST_WORD
+        ? word + "_"
+        : "%s_%08x_".formatted(word.substring(0, LONGEST_WORD - 9), inbox.hashCode());
+  }
+
+  /** Deletes every row of a message. */
   void clear() {
-    String prefix = properties.jdbc().tablePrefix();
-    if (!prefix.equals(PREFIX)) {
-      return; // a test has said that it wants others, which may be anybody's
-    }
-    List<String> prefixes = new ArrayList<>(List.of(prefix));
-    if (properties.outbox().enabled()) {
-      prefixes.add(prefix + "out_");
-    }
     try (Connection connection = dataSource.getConnection()) {
       connection.setAutoCommit(false);
       try (Statement statement = connection.createStatement()) {
         String quote = connection.getMetaData().getIdentifierQuoteString();
-        for (String each : prefixes) {
+        for (String prefix : prefixes) {
           for (String table : EMPTIED) {
-            statement.executeUpdate("DELETE FROM " + name(quote, each + table));
+            statement.executeUpdate("DELETE FROM " + name(quote, prefix + table));
           }
         }
       }
@@ -70,7 +82,6 @@ final class TestTables {
   }
 
   private String name(String quote, String table) {
-    String schema = properties.jdbc().databaseSchema();
     String quoted = quote + table + quote;
     return schema == null ? quoted : quote + schema + quote + "." + quoted;
   }

@@ -36,4 +36,16 @@ class TestTablesTest {
               Stream.concat(TestTables.EMPTIED.stream(), TestTables.KEPT.stream()).toList());
     }
   }
+
+  @Test
+  void everyNameOfAnInboxMakesTablesOfItsOwn() {
+    String first = TestTables.wordFor("parcels-of-the-first-warehouse");
+    String second = TestTables.wordFor("parcels-of-the-second-warehouse");
+
+    assertThat(TestTables.wordFor("order-events")).isEqualTo("order_events_");
+    assertThat(first).isNotEqualTo(second);
+    // Refuses what is too long, and what is not a plain name.
+    Schema.ofDefaults().prefix(TestTables.PREFIX + first + "out_");
+    Schema.ofDefaults().prefix(TestTables.PREFIX + TestTables.wordFor("a".repeat(20)) + "out_");
+  }
 }
