@@ -68,6 +68,16 @@ class RefusedTest {
             });
   }
 
+  @Test
+  void aBeanThatTakesAClockHasThatOfTheTestWhereThereIsNoOther() {
+    runner()
+        .withBean(Timed.class)
+        .run(
+            context ->
+                assertThat(context.getBean(Timed.class).clock)
+                    .isSameAs(context.getBean(TestClock.class)));
+  }
+
   private static ApplicationContextRunner runner() {
     return new ApplicationContextRunner()
         .withConfiguration(
@@ -81,6 +91,14 @@ class RefusedTest {
     @InboxHandler(channel = "orders", key = "transact")
     @Transactional
     public void handle(String order) {}
+  }
+
+  static class Timed {
+    final InstantSource clock;
+
+    Timed(InstantSource clock) {
+      this.clock = clock;
+    }
   }
 
   @Configuration(proxyBeanMethods = false)

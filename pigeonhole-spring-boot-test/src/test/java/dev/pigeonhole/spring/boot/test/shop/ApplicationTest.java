@@ -61,6 +61,9 @@ class ApplicationTest {
     orders.charge(new Order("o-1"));
     orders.charge(new Order("o-1"));
     assertThat(count("charged")).isEqualTo(1);
+    assertThat(count("pigeonhole_test_receipt WHERE completed_at > '2029-12-31'"))
+        .as("by the clock of the test")
+        .isEqualTo(1);
     assertThat(inbox.drain()).isEqualTo(2);
     orders.place(new Order("o-2"));
     inbox.inbox().admin().pause("send-receipt", "left so");
