@@ -3,6 +3,7 @@ package dev.pigeonhole.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.springframework.test.web.servlet.request.MockMvcRequestBuilders.post;
+import static org.springframework.test.web.servlet.request.MockMvcRequestBuilders.put;
 
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ConfigurationException.Problem;
@@ -28,10 +29,14 @@ import org.springframework.http.ResponseEntity;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.mock.web.MockHttpServletResponse;
 import org.springframework.test.web.servlet.MockMvc;
+import org.springframework.test.web.servlet.request.MockHttpServletRequestBuilder;
 import org.springframework.test.web.servlet.setup.MockMvcBuilders;
 import org.springframework.web.bind.annotation.ControllerAdvice;
+import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestBody;
+import org.springframework.web.bind.annotation.RequestMapping;
+import org.springframework.web.bind.annotation.RequestMethod;
 import org.springframework.web.bind.annotation.ResponseStatus;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.servlet.mvc.method.annotation.ResponseEntityExceptionHandler;
@@ -135,6 +140,17 @@ class IdempotentControllerTest {
     }
   }
 
+  @RestController
+  static class Accounts {
+    @RequestMapping(
+        path = "/accounts/{id}/charge",
+        method = {RequestMethod.POST, RequestMethod.PUT})
+    @IdempotentMethod(handler = "charge-account")
+    public Charged charge(@PathVariable("id") String id, @RequestBody OrderPlaced order) {
+      return new Charged(id, 1);
+    }
+  }
+
   @ControllerAdvice
   static class Problems extends ResponseEntityExceptionHandler {}
 
@@ -146,10 +162,10 @@ class IdempotentControllerTest {
     world =
         World.postgres()
             .with(World.Basics.class, World.Jdbc.class, IdempotentMethodTest.WithGuard.class)
-            .with(Payments.class)
+            .with(Payments.class, Accounts.class)
             .start();
     mvc =
-        MockMvcBuilders.standaloneSetup(world.bean(Payments.class))
+        MockMvcBuilders.standaloneSetup(world.bean(Payments.class), world.bean(Accounts.class))
             .setControllerAdvice(new Problems())
             .build();
   }
@@ -161,7 +177,13 @@ class IdempotentControllerTest {
 
   private static MockHttpServletResponse send(MockMvc mvc, String path, String key, String body)
       throws Exception {
-    var request = post(path).contentType(MediaType.APPLICATION_JSON).content(body);
+    return send(mvc, post(path), key, body);
+  }
+
+  private static MockHttpServletResponse send(
+      MockMvc mvc, MockHttpServletRequestBuilder request, String key, String body)
+      throws Exception {
+    request.contentType(MediaType.APPLICATION_JSON).content(body);
     return mvc.perform(key == null ? request : request.header("Idempotency-Key", key))
         .andReturn()
         .getResponse();
@@ -195,6 +217,23 @@ class IdempotentControllerTest {
     assertThat(without.getStatus()).isEqualTo(400);
     assertThat(without.getContentAsString()).contains("PH-GRD-01");
     assertThat(world.notes()).isEqualTo(1);
+  }
+
+  /** Otherwise who charges one account would be told what was done to another. */
+  @Test
+  void aKeyIsForOneMethodAndPathAndQuery() throws Exception {
+    String path = "/accounts/1/charge?currency=eur";
+    assertReplayed(send(path, "k-1"), send(path, "k-1"));
+    for (MockHttpServletRequestBuilder other :
+        List.of(
+            post("/accounts/2/charge?currency=eur"),
+            post("/accounts/1/charge?currency=usd"),
+            post("/accounts/1/charge"),
+            put(path))) {
+      MockHttpServletResponse answer = send(mvc, other, "k-1", BODY);
+      assertThat(answer.getStatus()).isEqualTo(422);
+      assertThat(answer.getContentAsString()).contains("PH-HTP-03");
+    }
   }
 
   @Test
