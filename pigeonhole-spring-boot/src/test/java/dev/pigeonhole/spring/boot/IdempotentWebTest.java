@@ -8,6 +8,7 @@ import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.io.IOException;
 import java.net.http.HttpResponse;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -61,6 +62,41 @@ class IdempotentWebTest {
       assertThat(refund(app, " ", 100).statusCode()).as("blank").isEqualTo(400);
       assertThat(refund(app, "k-2", 100).body()).contains("\"run\":2");
     }
+  }
+
+  /** By itself the guard changes nothing of how an application tells of errors. */
+  @Test
+  void refusedRequestsLookLikeAllErrorsOfTheApplication() throws Exception {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.H2)) {
+      try (WebApp app = WebApp.run(database, App.class)) {
+        for (HttpResponse<String> each : refused(app)) {
+          assertThat(each.headers().firstValue("Content-Type")).contains("application/json");
+          assertThat(each.body())
+              .contains("\"status\":" + each.statusCode(), "\"path\":\"/refunds\"")
+              .doesNotContain("PH-");
+        }
+      }
+      try (WebApp app = WebApp.run(database, App.class, "spring.mvc.problemdetails.enabled=true")) {
+        List<HttpResponse<String>> refused = refused(app);
+        assertThat(refused)
+            .allSatisfy(
+                each ->
+                    assertThat(each.headers().firstValue("Content-Type"))
+                        .contains("application/problem+json"));
+        assertThat(refused.get(0).body()).contains("\"code\":\"PH-HTP-03\"");
+        assertThat(refused.get(1).body()).contains("\"code\":\"PH-");
+      }
+    }
+  }
+
+  /** One with another body under the same key, and one whose key is too long. */
+  private static List<HttpResponse<String>> refused(WebApp app) throws Exception {
+    refund(app, "k-9", 100);
+    HttpResponse<String> other = refund(app, "k-9", 999);
+    assertThat(other.statusCode()).isEqualTo(422);
+    HttpResponse<String> unusable = refund(app, "k".repeat(300), 100);
+    assertThat(unusable.statusCode()).isEqualTo(400);
+    return List.of(other, unusable);
   }
 
   private static HttpResponse<String> refund(WebApp app, String key, int cents)
