@@ -38,6 +38,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeMap;
@@ -91,6 +92,22 @@ class DocumentationTest {
           problems.add(link.where() + ": " + link.target() + " does not exist");
         } else if (parts.length > 1 && !Documents.anchors(target).contains(parts[1])) {
           problems.add(link.where() + ": " + link.target() + " has no such heading");
+        }
+      }
+    }
+    assertThat(problems).isEmpty();
+  }
+
+  /** Two versions of one paragraph, as two changes that were made at once leave them. */
+  @Test
+  void noParagraphStandsTwiceOnAPage() {
+    int same = 80;
+    List<String> problems = new ArrayList<>();
+    for (Path file : Documents.markdown()) {
+      Set<String> begins = new HashSet<>();
+      for (String line : Documents.prose(file)) {
+        if (line.length() >= same && !begins.add(line.substring(0, same))) {
+          problems.add(Documents.ROOT.relativize(file) + ": " + line.substring(0, same));
         }
       }
     }

@@ -103,6 +103,20 @@ final class Documents {
     return blocks;
   }
 
+  /** Lines outside of code and tables. */
+  static List<String> prose(Path file) {
+    List<String> prose = new ArrayList<>();
+    boolean code = false;
+    for (String line : lines(file)) {
+      if (line.startsWith("```")) {
+        code = !code;
+      } else if (!code && !line.startsWith("|")) {
+        prose.add(line.strip());
+      }
+    }
+    return prose;
+  }
+
   /** Links outside of code. */
   static List<Link> links(Path file) {
     List<Link> links = new ArrayList<>();
