@@ -54,6 +54,52 @@ class PomsTest {
     }
   }
 
+  /** What pages say was tested is what the build takes, by itself and with its profiles. */
+  @Test
+  void versionsOfSpringOnThePagesAreThoseOfTheBuild() throws IOException {
+    Element parent = Site.parse(root.resolve("pom.xml"));
+    Element spring6 = profile(parent, "spring-6");
+    Element boot40 = profile(parent, "spring-boot-4.0");
+    String spring = "spring.version";
+    String boot = "spring-boot.version";
+
+    assertThat(Files.readString(root.resolve("docs/spring.md")))
+        .contains(
+            "tested with %s and %s, with Hibernate %s and %s, Spring AMQP %s and %s, and Spring for Apache Kafka %s and %s."
+                .formatted(
+                    property(parent, spring),
+                    property(spring6, spring),
+                    minor(parent, "hibernate.version"),
+                    minor(spring6, "hibernate.version"),
+                    minor(parent, "spring-rabbit.version"),
+                    minor(spring6, "spring-rabbit.version"),
+                    minor(parent, "spring-kafka.version"),
+                    minor(spring6, "spring-kafka.version")))
+        .contains(
+            "tested with %s; `./verify --full` tests it with %s as well."
+                .formatted(property(parent, boot), property(boot40, boot)));
+    assertThat(Files.readString(root.resolve("README.md")))
+        .containsPattern(
+            "\\| Spring Boot, [^|]*\\| %s, %s \\|"
+                .formatted(minor(boot40, boot), minor(parent, boot)))
+        .containsPattern(
+            "\\| Spring Framework, [^|]*\\| %s, %s \\|"
+                .formatted(minor(spring6, spring), minor(parent, spring)));
+  }
+
+  private static Element profile(Element project, String id) {
+    return Site.children(project, "profiles")
+        .flatMap(it -> Site.children(it, "profile"))
+        .filter(it -> Site.text(it, "id").equals(id))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static String minor(Element project, String name) {
+    String[] parts = property(project, name).split("\\.");
+    return parts[0] + "." + parts[1];
+  }
+
   private static String property(Element project, String name) {
     return Site.children(project, "properties")
         .map(it -> Site.text(it, name))
