@@ -18,6 +18,7 @@ import dev.pigeonhole.support.TestDatabases;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.PersistenceContext;
 import java.io.IOException;
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -374,6 +375,16 @@ class IdempotentMethodTest {
         }
       }
     }
+  }
+
+  /** As the JDK is: the parameter has a name in its source, and none in its class. */
+  @Test
+  void aClassWithoutTheNamesOfParametersIsToldHowToKeepThem() throws NoSuchMethodException {
+    Method concat = String.class.getMethod("concat", String.class);
+    assertThatThrownBy(() -> KeyPath.of("#str", concat))
+        .hasMessage(
+            "\"#str\": there is no parameter 'str'. Known are: #arg0. The class was compiled without"
+                + " the names of parameters; compile it with -parameters");
   }
 
   static class Wrong {

@@ -77,6 +77,26 @@ class TransactionManagersTest {
     }
   }
 
+  static class GuardedOnTheWrongOne {
+    @IdempotentMethod(handler = "charge-card", key = "#order.order")
+    @Transactional("second")
+    public void charge(OrderPlaced order) {}
+  }
+
+  @Test
+  void jd03_aGuardedMethodOnTheWrongManagerRefusesToStart() {
+    try (World world = World.postgres()) {
+      world
+          .with(World.Basics.class, World.Jdbc.class, IdempotentMethodTest.WithGuard.class)
+          .with(SecondDatabase.class, GuardedOnTheWrongOne.class);
+      assertThatThrownBy(world::start)
+          .isInstanceOf(ConfigurationException.class)
+          .hasMessageStartingWith("PH-TX-10: Idempotent method charge(OrderPlaced)")
+          .hasMessageContaining(GuardedOnTheWrongOne.class.getName())
+          .hasMessageContaining("JdbcTransactionManager");
+    }
+  }
+
   /** As much of JTA as Spring asks for before it begins a transaction. */
   private static final class NoResources implements UserTransaction {
     private int status = Status.STATUS_NO_TRANSACTION;

@@ -295,6 +295,15 @@ class AutoConfigurationTest {
   }
 
   @Test
+  void anInboxOfOnesOwnUnderTheNameOfOursIsStarted() {
+    runner()
+        .withUserConfiguration(OwnInboxUnderOurName.class)
+        .withPropertyValues("pigeonhole.inbox.background-processing=true")
+        .run(
+            context -> assertThat(context.getBean(PigeonholeLifecycle.class).isRunning()).isTrue());
+  }
+
+  @Test
   void customizersHaveTheLastWord() {
     runner()
         .withUserConfiguration(Handling.class)
@@ -402,6 +411,28 @@ class AutoConfigurationTest {
               assertThat(context.getBean(JdbcStore.class).dataSource())
                   .isSameAs(context.getBean("second"));
             });
+  }
+
+  @Test
+  void ofSeveralManagersOneHasToBeMarked() {
+    runner()
+        .withUserConfiguration(TransactionalHandling.class)
+        .withBean("one", PlatformTransactionManager.class, AutoConfigurationTest::manager)
+        .withBean("two", PlatformTransactionManager.class, AutoConfigurationTest::manager)
+        .run(
+            context ->
+                assertThat(context)
+                    .getFailure()
+                    .rootCause()
+                    .hasMessage(
+                        "PH-SPR-03: There are 2 beans of PlatformTransactionManager: one, two. Mark"
+                            + " the one for Pigeonhole with @PigeonholeTransactionManager, or make"
+                            + " one @Primary."));
+  }
+
+  private static PlatformTransactionManager manager() {
+    return new JdbcTransactionManager(
+        new DriverManagerDataSource("jdbc:h2:mem:%s".formatted(UUID.randomUUID())));
   }
 
   @Test
@@ -635,6 +666,14 @@ class AutoConfigurationTest {
     Inbox mine() {
       Channel channel = Channel.named("mine").on(String.class).handle("mine", each -> {}).build();
       return Inbox.on(MemoryStore.create()).channel(channel).build();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class OwnInboxUnderOurName {
+    @Bean
+    Inbox pigeonholeInbox(JdbcStore store) {
+      return new OwnInbox().mine(store);
     }
   }
 

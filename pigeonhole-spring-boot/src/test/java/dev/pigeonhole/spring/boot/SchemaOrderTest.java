@@ -18,6 +18,7 @@ import org.springframework.aot.hint.predicate.ReflectionHintsPredicates;
 import org.springframework.aot.hint.predicate.RuntimeHintsPredicates;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceInitializationAutoConfiguration;
 import org.springframework.boot.liquibase.autoconfigure.LiquibaseAutoConfiguration;
 import org.springframework.boot.test.util.TestPropertyValues;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
@@ -84,6 +85,26 @@ class SchemaOrderTest {
         .withPropertyValues(
             "spring.liquibase.enabled=true", "spring.liquibase.change-log=file:" + changes)
         .run(context -> assertThat(context).hasNotFailed().hasSingleBean(Inbox.class));
+  }
+
+  @Test
+  void tablesThatAScriptMakesAreThereBeforeTheInbox(@TempDir Path scripts) throws IOException {
+    Path schema = Files.writeString(scripts.resolve("s.sql"), Schema.ofDefaults().sql("h2"));
+    AutoConfigurationTest.runner()
+        .withConfiguration(AutoConfigurations.of(DataSourceInitializationAutoConfiguration.class))
+        .withUserConfiguration(AutoConfigurationTest.Handling.class)
+        .withPropertyValues(
+            "pigeonhole.jdbc.initialize-schema=never",
+            "spring.sql.init.schema-locations=file:" + schema)
+        .run(
+            context -> {
+              assertThat(context).hasNotFailed().hasSingleBean(Inbox.class);
+              for (String ours :
+                  new String[] {"pigeonholeSchemaInitializer", "pigeonholeJdbcStore"}) {
+                assertThat(context.getBeanFactory().getBeanDefinition(ours).getDependsOn())
+                    .contains("dataSourceScriptDatabaseInitializer");
+              }
+            });
   }
 
   private static Path changes(Path directory, String sql) throws IOException {

@@ -110,16 +110,29 @@ class SourcesTest {
     String host = publish(server);
     runner()
         .withConfiguration(AutoConfigurations.of(RabbitAutoConfiguration.class))
-        .withBean(
-            CachingConnectionFactory.class,
-            () -> {
-              CachingConnectionFactory own =
-                  new CachingConnectionFactory("127.0.0.1", server.amqpPort());
-              own.setVirtualHost(host);
-              return own;
-            })
+        .withBean(CachingConnectionFactory.class, () -> connections(server, host))
         .withPropertyValues(
             "spring.rabbitmq.addresses=127.0.0.1:1",
+            "pigeonhole.channels.orders.transport=rabbitmq",
+            "pigeonhole.channels.orders.destination=placed")
+        .run(SourcesTest::isFed);
+  }
+
+  private static CachingConnectionFactory connections(RabbitServer server, String host) {
+    CachingConnectionFactory own = new CachingConnectionFactory("127.0.0.1", server.amqpPort());
+    own.setVirtualHost(host);
+    return own;
+  }
+
+  /** From Spring Boot 4.2 on, what it knows of RabbitMQ has other names. */
+  @Test
+  void withoutWhatSpringBootKnowsTheConnectionFactoryIsEnough() throws Exception {
+    RabbitServer server = RabbitServer.shared();
+    String host = publish(server);
+    runner()
+        .withClassLoader(new FilteredClassLoader("org.springframework.boot.amqp"))
+        .withBean(CachingConnectionFactory.class, () -> connections(server, host))
+        .withPropertyValues(
             "pigeonhole.channels.orders.transport=rabbitmq",
             "pigeonhole.channels.orders.destination=placed")
         .run(SourcesTest::isFed);
