@@ -34,7 +34,7 @@ final class Envelopes {
         .type(named(properties.getType(), all, Names.TYPE))
         .key(all.text(Names.KEY).orElse(null))
         .contentType(properties.getContentType())
-        .body(delivery.getBody())
+        .body(body(delivery.getBody(), all))
         .headers(theirs(all))
         .property("exchange", emptyToNull(delivery.getEnvelope().getExchange()))
         .property("routing-key", emptyToNull(delivery.getEnvelope().getRoutingKey()))
@@ -46,6 +46,18 @@ final class Envelopes {
         .sentAt(timestamp == null ? null : timestamp.toInstant())
         .redelivered(delivery.getEnvelope().isRedeliver())
         .build();
+  }
+
+  /**
+   * Every message of AMQP has a body; what had none was sent with an empty one and a word of it.
+   */
+  private static byte @Nullable [] body(byte[] body, Headers headers) {
+    return body.length == 0 && Boolean.TRUE.equals(headers.get(Names.NO_BODY)) ? null : body;
+  }
+
+  static byte[] bodyOut(Envelope envelope) {
+    byte[] body = envelope.body();
+    return body == null ? new byte[0] : body;
   }
 
   /** A longer one than AMQP holds is in a header. */
@@ -71,6 +83,9 @@ final class Envelopes {
     String id = shortOrHeader(envelope.id().orElse(null), headers, Names.ID);
     String type = shortOrHeader(envelope.type().orElse(null), headers, Names.TYPE);
     envelope.key().ifPresent(key -> headers.put(Names.KEY, key));
+    if (envelope.body() == null) {
+      headers.put(Names.NO_BODY, true);
+    }
     Headers properties = envelope.properties();
     return new BasicProperties.Builder()
         .messageId(id)

@@ -12,6 +12,9 @@ final class Names {
   static final String TYPE = "pigeonhole-type";
   static final String KEY = "pigeonhole-key";
 
+  /** Says of an empty body that there is none, which AMQP cannot. */
+  static final String NO_BODY = "pigeonhole-no-body";
+
   /** How often a message has been through the retry queue. */
   static final String RETRIES = "pigeonhole-retries";
 
@@ -25,7 +28,7 @@ final class Names {
   static final String PUBLISH = "pigeonhole-publish";
 
   private static final Set<String> OWN =
-      Set.of(ID, TYPE, KEY, RETRIES, CODE, REASON, QUEUE, PUBLISH);
+      Set.of(ID, TYPE, KEY, NO_BODY, RETRIES, CODE, REASON, QUEUE, PUBLISH);
 
   /** What the broker writes beside the producer's headers, and changes with every delivery. */
   private static final Set<String> BROKERS =

@@ -71,10 +71,9 @@ public final class RabbitTransport implements Transport {
   }
 
   private Publisher.Outgoing outgoing(Envelope envelope) {
-    byte[] body = envelope.body();
     String key = routingKey != null ? routingKey : envelope.type().orElse("");
     return new Publisher.Outgoing(
-        exchange, key, Envelopes.out(envelope), body == null ? new byte[0] : body);
+        exchange, key, Envelopes.out(envelope), Envelopes.bodyOut(envelope));
   }
 
   @Override

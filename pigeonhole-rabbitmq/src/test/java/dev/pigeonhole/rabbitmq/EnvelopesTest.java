@@ -69,6 +69,20 @@ class EnvelopesTest {
   }
 
   @Test
+  void aBodyThatIsThereIsNotTakenAway() {
+    BasicProperties properties =
+        new BasicProperties.Builder().headers(Map.of("pigeonhole-no-body", true)).build();
+    Envelope envelope =
+        Envelopes.in(
+            "orders",
+            new Delivery(
+                new com.rabbitmq.client.Envelope(1, false, "", "orders"),
+                properties,
+                new byte[] {1}));
+    assertThat(envelope.body()).containsExactly(1);
+  }
+
+  @Test
   void whatIsTooLongForAPropertyTravelsInAHeader() {
     String id = "i".repeat(300);
     BasicProperties properties =

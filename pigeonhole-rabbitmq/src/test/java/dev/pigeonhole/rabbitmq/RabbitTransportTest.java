@@ -76,6 +76,23 @@ class RabbitTransportTest extends BrokerTransportContract {
   }
 
   @Test
+  void noBodyIsNotAnEmptyOne() throws Exception {
+    try (TestQueue queue = TestQueue.create()) {
+      RabbitTransport transport = RabbitTransport.queue(queue.proxied(), queue.name());
+      Envelope none = Envelope.of("test", "q").id("none").build();
+      Envelope empty = Envelope.of("test", "q").id("empty").body(new byte[0]).build();
+      assertThat(transport.send(List.of(none, empty), Intake.LIMIT))
+          .containsExactly(new Sent.Confirmed(), new Sent.Confirmed());
+      transport.close();
+
+      assertThat(queue.arrived().stream().map(each -> Envelopes.in(queue.name(), each)))
+          .allMatch(each -> each.headers().asMap().isEmpty())
+          .extracting(Envelope::body)
+          .containsExactly(null, new byte[0]);
+    }
+  }
+
+  @Test
   void aMessageThatAmqpCannotCarryFailsAloneAndShiftsNoConfirms() throws Exception {
     try (TestQueue queue = TestQueue.create()) {
       RabbitTransport transport =

@@ -108,10 +108,7 @@ final class TestQueue implements AutoCloseable {
   }
 
   void send(Envelope envelope) {
-    byte[] body = envelope.body();
-    publish(
-        new Publisher.Outgoing(
-            "", name, Envelopes.out(envelope), body == null ? new byte[0] : body));
+    publish(new Publisher.Outgoing("", name, Envelopes.out(envelope), Envelopes.bodyOut(envelope)));
   }
 
   void publish(Publisher.Outgoing message) {
