@@ -6,6 +6,7 @@ import com.rabbitmq.client.ConnectionFactory;
 import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
 
 /**
  * How a connection is made, and to whom.
@@ -14,6 +15,13 @@ import java.util.concurrent.TimeoutException;
  * @param nodes tried one after the other; none for the one that the factory names
  */
 record Connector(ConnectionFactory factory, List<Address> nodes) {
+
+  /** For people. */
+  String place() {
+    return nodes.isEmpty()
+        ? factory.getHost() + ":" + factory.getPort()
+        : nodes.stream().map(Address::toString).collect(Collectors.joining(", "));
+  }
 
   Connection open(String name) throws IOException, TimeoutException {
     return nodes.isEmpty() ? factory.newConnection(name) : factory.newConnection(nodes, name);

@@ -28,6 +28,8 @@ final class Consumption {
   private static final Duration FIRST_WAIT = Duration.ofMillis(100);
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(5);
   private static final Duration PARKING_WAIT = Duration.ofSeconds(5);
+  private static final String NOT_CONFIRMED =
+      " Look whether the broker is in an alarm, or has no room where the message goes.";
 
   /** The store has been down for so long that the deliveries were given back. */
   static final class OutageException extends Exception {
@@ -83,9 +85,10 @@ final class Consumption {
   void run() throws IOException, InterruptedException, OutageException {
     while (!control.stopping()) {
       if (cancelled) {
-        throw new IOException(
-            "%s: The broker has cancelled the consumer of queue '%s'; it was deleted, or has moved."
-                .formatted(ErrorCode.CONSUMER_CANCELLED.text(), settings.queue()));
+        throw new InboxException(
+            ErrorCode.CONSUMER_CANCELLED,
+            "The broker has cancelled the consumer of queue '%s'; it was deleted, or has moved. Declare it again, if it was deleted; it is consumed as soon as it is there."
+                .formatted(settings.queue()));
       }
       if (!channel.isOpen()) {
         throw new IOException("the channel was closed", channel.getCloseReason());
@@ -240,7 +243,7 @@ final class Consumption {
         return answers;
       } catch (RuntimeException e) {
         failed = true;
-        trouble.accept("the inbox cannot take messages: " + e.getMessage());
+        trouble.accept(Diagnosis.ofIntake(e, settings));
       }
       if (control.stopping()) {
         return null;
@@ -272,7 +275,7 @@ final class Consumption {
           why =
               answer instanceof Sent.Unroutable nowhere
                   ? nowhere.reason()
-                  : String.valueOf(((Sent.Failed) answer).cause().getMessage());
+                  : ((Sent.Failed) answer).cause().getMessage() + NOT_CONFIRMED;
         }
       }
       unacknowledged.acknowledge();
@@ -282,7 +285,7 @@ final class Consumption {
       } else {
         // Not given back meanwhile: that would count against the delivery limit of the queue.
         cancel();
-        trouble.accept(why + " Nothing more is acknowledged until then.");
+        trouble.accept(why + " Nothing more is acknowledged until it has a place.");
         control.await(PARKING_WAIT);
       }
     }

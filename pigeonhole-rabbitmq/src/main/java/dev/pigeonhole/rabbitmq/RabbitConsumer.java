@@ -1,11 +1,6 @@
 package dev.pigeonhole.rabbitmq;
 
-import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Connection;
-import com.rabbitmq.client.Method;
-import com.rabbitmq.client.PossibleAuthenticationFailureException;
-import com.rabbitmq.client.ShutdownSignalException;
-import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.transport.Acceptor;
 import dev.pigeonhole.transport.Envelope;
 import java.time.Duration;
@@ -20,7 +15,6 @@ import org.slf4j.LoggerFactory;
  */
 final class RabbitConsumer extends Thread {
   private static final Logger LOG = LoggerFactory.getLogger(RabbitConsumer.class);
-  private static final Method CONSUME = new AMQP.Basic.Consume.Builder().queue("").build();
 
   private final Settings settings;
   private final Acceptor acceptor;
@@ -95,7 +89,7 @@ final class RabbitConsumer extends Thread {
         acceptor.accept(probe); // it comes again, and is a repeat then
         return;
       } catch (RuntimeException e) {
-        trouble("the inbox cannot take messages: " + e.getMessage());
+        trouble(Diagnosis.ofIntake(e, settings));
       }
     }
   }
@@ -104,41 +98,8 @@ final class RabbitConsumer extends Thread {
     if (control.stopping()) {
       return;
     }
-    trouble(text(e));
+    trouble(Diagnosis.of(e, settings));
     LOG.debug("{} failed with", getName(), e);
-  }
-
-  private String text(Throwable e) {
-    ShutdownSignalException shutdown = shutdownIn(e);
-    String told = String.valueOf((shutdown == null ? e : shutdown).getMessage());
-    if (e instanceof PossibleAuthenticationFailureException
-        || (shutdown != null && Closing.isRefusedAccess(shutdown))) {
-      return "%s: The broker refuses this user: %s"
-          .formatted(ErrorCode.BROKER_REFUSES.text(), told);
-    }
-    if (shutdown != null && isOfConsume(shutdown)) {
-      return "%s: Queue '%s' is not there, or is another than was expected: %s"
-          .formatted(ErrorCode.QUEUE_DIFFERS.text(), settings.queue(), told);
-    }
-    return e.getClass().getSimpleName() + ": " + told;
-  }
-
-  /** A channel is closed with the same codes when the broker loses patience with a consumer. */
-  private static boolean isOfConsume(ShutdownSignalException shutdown) {
-    return shutdown.getReason() instanceof AMQP.Channel.Close close
-        && (close.getReplyCode() == AMQP.NOT_FOUND
-            || close.getReplyCode() == AMQP.PRECONDITION_FAILED)
-        && close.getClassId() == CONSUME.protocolClassId()
-        && close.getMethodId() == CONSUME.protocolMethodId();
-  }
-
-  private static @Nullable ShutdownSignalException shutdownIn(Throwable e) {
-    for (Throwable cause = e; cause != null; cause = cause.getCause()) {
-      if (cause instanceof ShutdownSignalException shutdown) {
-        return shutdown;
-      }
-    }
-    return null;
   }
 
   private void trouble(@Nullable String text) {

@@ -179,11 +179,15 @@ public final class RabbitSource implements MessageSource {
     Control fresh = new Control();
     List<RabbitConsumer> all = new ArrayList<>();
     for (int i = 1; i <= choices.consumers; i++) {
-      all.add(new RabbitConsumer(choices.settings(), acceptor, fresh, i));
+      all.add(new RabbitConsumer(settings(), acceptor, fresh, i));
     }
     control = fresh;
     consumers = List.copyOf(all);
     all.forEach(Thread::start);
+  }
+
+  Settings settings() {
+    return choices.settings();
   }
 
   @Override

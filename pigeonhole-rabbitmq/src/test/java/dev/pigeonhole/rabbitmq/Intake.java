@@ -1,6 +1,7 @@
 package dev.pigeonhole.rabbitmq;
 
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.transport.Acceptor;
 import dev.pigeonhole.transport.Disposition;
@@ -44,7 +45,7 @@ final class Intake implements Acceptor {
       inside--;
       if (down) {
         failures++;
-        throw new IllegalStateException("the store is down");
+        throw new InboxException(ErrorCode.DATABASE_UNREACHABLE, "the store is down");
       }
       List<Disposition> all = new ArrayList<>();
       for (Envelope envelope : envelopes) {

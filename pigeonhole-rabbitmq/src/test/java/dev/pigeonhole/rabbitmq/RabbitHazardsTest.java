@@ -7,6 +7,7 @@ import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
 import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.Ports;
 import dev.pigeonhole.support.RabbitServer;
 import dev.pigeonhole.transport.Envelope;
 import dev.pigeonhole.transport.MessageMapper;
@@ -152,7 +153,9 @@ class RabbitHazardsTest extends SourceTests {
     RabbitSource source = start(queue.source());
     send(20);
     Eventually.until("many tries", Intake.LIMIT, () -> intake.failures() > 4);
-    awaitTrouble(source, "the store is down");
+    assertThat(awaitTrouble(source, "the store is down"))
+        .startsWith("PH-DB-01: ")
+        .contains(queue.name(), "Look at its store");
     intake.down(false);
     intake.awaitTaken(20);
     awaitEmpty();
@@ -225,8 +228,7 @@ class RabbitHazardsTest extends SourceTests {
     String missing = queue.name() + "-missing";
     RabbitSource source =
         start(RabbitSource.queue(queue.proxied(), missing).reconnect(QUICK, QUICK));
-    awaitTrouble(source, "PH-RMQ-01");
-    assertThat(source.trouble().orElseThrow()).contains(missing);
+    assertThat(awaitTrouble(source, "PH-RMQ-01")).contains(missing, "Declare it");
 
     RabbitTopology.create().queue(RabbitQueue.classic(missing)).declare(queue.straight());
     awaitNoTrouble(source);
@@ -242,8 +244,9 @@ class RabbitHazardsTest extends SourceTests {
     stranger.setUsername(server);
     stranger.setPassword("secret");
     RabbitSource source = start(RabbitSource.queue(stranger, queue.name()).reconnect(QUICK, QUICK));
-    awaitTrouble(source, "PH-RMQ-02");
-    assertThat(source.trouble().orElseThrow()).contains(queue.name()).doesNotContain("secret");
+    assertThat(awaitTrouble(source, "PH-RMQ-02"))
+        .contains(queue.name(), "Correct the login")
+        .doesNotContain("secret");
     RabbitServer.shared().ctl("delete_user", server);
   }
 
@@ -256,20 +259,36 @@ class RabbitHazardsTest extends SourceTests {
         start(
             RabbitSource.queue(queue.proxied(), name)
                 .reconnect(Duration.ofMillis(300), Duration.ofMillis(300)));
-    Eventually.until("a consumer", Intake.LIMIT, () -> consumers(name) == 1);
+    Duration never = Duration.ofDays(1); // so that no later trouble hides the first
+    RabbitSource patient = start(RabbitSource.queue(queue.proxied(), name).reconnect(never, never));
+    Eventually.until("both consumers", Intake.LIMIT, () -> consumers(name) == 2);
     deleteQueue(name);
-    Eventually.until(
-        "the end to be noticed",
-        Intake.LIMIT,
-        () ->
-            source
-                .trouble()
-                .filter(it -> it.contains("PH-RMQ-06") || it.contains("PH-RMQ-01"))
-                .isPresent());
+    assertThat(awaitTrouble(patient, "PH-RMQ-06")).contains(name, "Declare it again");
+    Eventually.until("the end to be noticed", Intake.LIMIT, () -> source.trouble().isPresent());
     topology.declare(queue.straight());
     awaitNoTrouble(source);
     Eventually.until("a consumer", Intake.LIMIT, () -> consumers(name) == 1);
     deleteQueue(name);
+  }
+
+  @Test
+  void aBrokerThatCannotBeReachedIsNamedWithAWayOut() {
+    ConnectionFactory nobody = queue.straight();
+    nobody.setPort(Ports.free());
+    RabbitSource never = start(RabbitSource.queue(nobody, queue.name()).reconnect(QUICK, QUICK));
+    assertThat(awaitTrouble(never, "PH-RMQ-07"))
+        .contains(queue.name(), "127.0.0.1:" + nobody.getPort(), "refused", "Look at the broker");
+
+    RabbitSource source = start(queue.source().reconnect(QUICK, QUICK));
+    send("before");
+    intake.awaitTaken("before");
+    queue.proxy().refuse(true);
+    queue.proxy().cut();
+    assertThat(awaitTrouble(source, "PH-RMQ-07")).contains("Look at the broker");
+    queue.proxy().refuse(false);
+    send("after");
+    intake.awaitTaken("after");
+    awaitNoTrouble(source);
   }
 
   @Test
@@ -313,7 +332,7 @@ class RabbitHazardsTest extends SourceTests {
       RabbitSource source =
           start(RabbitSource.queue(factory, queue.name()).reconnect(QUICK, QUICK));
       Eventually.until("three tries", Intake.LIMIT, () -> connections.get() >= 3);
-      Eventually.until("trouble", Intake.LIMIT, () -> source.trouble().isPresent());
+      awaitTrouble(source, "PH-RMQ-07");
     }
   }
 }

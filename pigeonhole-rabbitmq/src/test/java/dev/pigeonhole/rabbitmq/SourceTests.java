@@ -1,5 +1,7 @@
 package dev.pigeonhole.rabbitmq;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import dev.pigeonhole.support.Eventually;
@@ -7,6 +9,7 @@ import dev.pigeonhole.transport.Envelope;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
@@ -56,11 +59,18 @@ abstract class SourceTests {
     Eventually.until("an empty queue", Intake.LIMIT, () -> queue.unacknowledged() == 0);
   }
 
-  static void awaitTrouble(RabbitSource source, String code) {
+  /** What it says then, which people can look up. */
+  static String awaitTrouble(RabbitSource source, String code) {
+    AtomicReference<String> said = new AtomicReference<>("");
     Eventually.until(
         "trouble with " + code,
         Intake.LIMIT,
-        () -> source.trouble().filter(it -> it.contains(code)).isPresent());
+        () -> {
+          said.set(source.trouble().orElse(""));
+          return said.get().contains(code);
+        });
+    assertThat(said.get()).matches("PH-[A-Z]+-\\d\\d: .*");
+    return said.get();
   }
 
   static void awaitNoTrouble(RabbitSource source) {
