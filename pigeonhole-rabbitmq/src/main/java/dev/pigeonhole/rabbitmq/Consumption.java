@@ -25,8 +25,6 @@ import org.slf4j.LoggerFactory;
 final class Consumption {
   private static final Logger LOG = LoggerFactory.getLogger(RabbitSource.class);
   private static final Duration LOOK = Duration.ofMillis(100);
-  private static final Duration FIRST_WAIT = Duration.ofMillis(100);
-  private static final Duration LONGEST_WAIT = Duration.ofSeconds(5);
   private static final Duration PARKING_WAIT = Duration.ofSeconds(5);
   private static final String NOT_CONFIRMED =
       " Look whether the broker is in an alarm, or has no room where the message goes.";
@@ -56,7 +54,7 @@ final class Consumption {
   private final Parking parking;
   private final Unacknowledged unacknowledged;
   private final Line line = new Line();
-  private final Waiting waiting = new Waiting();
+  private final Waiting waiting = new Waiting(System::nanoTime);
   private @Nullable String consumerTag;
   private boolean received;
   private volatile boolean cancelled;
@@ -227,11 +225,15 @@ final class Consumption {
     return envelope;
   }
 
+  static Backoff untilTheStoreIsBack() {
+    return new Backoff(Duration.ofMillis(100), Duration.ofSeconds(5));
+  }
+
   /** Null if it is to stop before the store could say. */
   private @Nullable List<Disposition> accept(List<Envelope> envelopes)
       throws IOException, OutageException {
     long began = System.nanoTime();
-    Duration wait = FIRST_WAIT;
+    Backoff backoff = untilTheStoreIsBack();
     boolean failed = false;
     while (true) {
       try {
@@ -254,8 +256,7 @@ final class Consumption {
       if (System.nanoTime() - began > settings.longestOutage().toNanos()) {
         throw new OutageException(List.of(envelopes.get(0)));
       }
-      control.await(wait);
-      wait = wait.multipliedBy(2).compareTo(LONGEST_WAIT) < 0 ? wait.multipliedBy(2) : LONGEST_WAIT;
+      control.await(backoff.next());
     }
   }
 

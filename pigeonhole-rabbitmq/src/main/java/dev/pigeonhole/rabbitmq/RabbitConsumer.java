@@ -35,7 +35,7 @@ final class RabbitConsumer extends Thread {
 
   @Override
   public void run() {
-    Duration wait = settings.firstReconnect();
+    Backoff backoff = new Backoff(settings.firstReconnect(), settings.lastReconnect());
     while (!control.stopping()) {
       received = false;
       try {
@@ -44,11 +44,9 @@ final class RabbitConsumer extends Thread {
         told(e);
       }
       if (received) {
-        wait = settings.firstReconnect(); // it had worked
+        backoff.reset(); // it had worked
       }
-      control.await(wait);
-      Duration longer = wait.multipliedBy(2);
-      wait = longer.compareTo(settings.lastReconnect()) < 0 ? longer : settings.lastReconnect();
+      control.await(backoff.next());
     }
   }
 

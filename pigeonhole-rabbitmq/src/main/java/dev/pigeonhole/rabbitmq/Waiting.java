@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.PriorityQueue;
+import java.util.function.LongSupplier;
 
 /**
  * Deliveries that are for later and stay unacknowledged meanwhile, each for longer than the time
@@ -22,18 +23,27 @@ final class Waiting {
 
   private final PriorityQueue<Due> due = new PriorityQueue<>(Comparator.comparingLong(Due::nanos));
 
+  private final LongSupplier clock;
+
+  /**
+   * @param clock of nanoseconds
+   */
+  Waiting(LongSupplier clock) {
+    this.clock = clock;
+  }
+
   void add(Offered offered) {
     long millis = Math.min(LONGEST_MILLIS, SHORTEST_MILLIS << Math.min(offered.times(), 20));
     due.add(
         new Due(
-            System.nanoTime() + millis * 1_000_000,
+            clock.getAsLong() + millis * 1_000_000,
             new Offered(offered.delivery(), offered.times() + 1)));
   }
 
   /** Those whose time has come, up to this many. */
   List<Offered> take(int most) {
     List<Offered> now = new ArrayList<>();
-    while (now.size() < most && !due.isEmpty() && due.peek().nanos() - System.nanoTime() <= 0) {
+    while (now.size() < most && !due.isEmpty() && due.peek().nanos() - clock.getAsLong() <= 0) {
       now.add(due.remove().offered());
     }
     return now;
@@ -45,7 +55,7 @@ final class Waiting {
     if (first == null) {
       return most;
     }
-    long left = Math.max(0, first.nanos() - System.nanoTime());
+    long left = Math.max(0, first.nanos() - clock.getAsLong());
     return left < most.toNanos() ? Duration.ofNanos(left) : most;
   }
 }

@@ -30,6 +30,12 @@ class FactoriesTest {
   }
 
   @Test
+  void bodiesOfAnySizeAreTakenSoThatNoneEndsEveryConnection() {
+    assertThat(Factories.own(theirs).params(null).getMaxInboundMessageBodySize())
+        .isEqualTo(Integer.MAX_VALUE);
+  }
+
+  @Test
   void theClientsThreadsAreOursUnlessTheUserBringsThem() {
     Thread thread = Factories.own(theirs).getThreadFactory().newThread(() -> {});
     assertThat(thread.isDaemon()).as("as the client's own").isFalse();

@@ -28,6 +28,7 @@ final class Intake implements Acceptor {
   private boolean down;
   private int failures;
   private int batches;
+  private int largestBatch;
   private int inside;
   private @Nullable CountDownLatch gate;
 
@@ -38,6 +39,7 @@ final class Intake implements Acceptor {
       offered.addAll(envelopes);
       inside++;
       batches++;
+      largestBatch = Math.max(largestBatch, envelopes.size());
       closed = gate;
     }
     pass(closed);
@@ -97,6 +99,10 @@ final class Intake implements Acceptor {
   /** How often a source has handed something in. */
   synchronized int batches() {
     return batches;
+  }
+
+  synchronized int largestBatch() {
+    return largestBatch;
   }
 
   synchronized void close() {

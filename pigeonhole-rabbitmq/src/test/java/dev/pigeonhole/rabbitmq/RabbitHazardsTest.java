@@ -147,6 +147,20 @@ class RabbitHazardsTest extends SourceTests {
   }
 
   @Test
+  void rq05_withoutAWord250AreOutsideTheBrokerAndNoMoreThan200TakenTogether() throws Exception {
+    intake.close();
+    start(queue.source());
+    send("first");
+    intake.awaitOffered("first");
+    send(300);
+    Eventually.until("250 to be handed out", Intake.LIMIT, () -> queue.ready() == 51);
+    intake.open();
+    intake.awaitTaken(301);
+
+    assertThat(intake.largestBatch()).isGreaterThan(1).isLessThanOrEqualTo(200);
+  }
+
+  @Test
   void rq06_anOutageOfTheStoreCostsNoDelivery() {
     another(TestQueue.on(RabbitServer.shared(), it -> it.deliveryLimit(3)));
     intake.down(true);
