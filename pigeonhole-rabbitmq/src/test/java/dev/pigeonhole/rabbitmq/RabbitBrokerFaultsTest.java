@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -169,6 +170,72 @@ class RabbitBrokerFaultsTest {
       server.ctl("set_vm_memory_high_watermark", "0.4");
     }
     assertThat(queue.unacknowledged()).as("kept").isEqualTo(1);
+  }
+
+  @Test
+  void rq09_consumingGoesOnInAnAlarm() throws Exception {
+    String[] ids = IntStream.range(0, 20).mapToObj(i -> "m-" + i).toArray(String[]::new);
+    intake.answer("bad", offer -> Intake.refused());
+    source = queue.source().prefetch(5);
+    source.start(intake);
+    send("bad"); // so that there is a connection which publishes
+    Eventually.until("it to be put aside", Intake.LIMIT, () -> queue.putAside().size() == 1);
+    intake.close();
+    send(ids);
+    RabbitTransport transport = alarm();
+    try {
+      intake.open();
+      intake.awaitTaken(ids);
+      Eventually.until("an empty queue", Intake.LIMIT, () -> queue.unacknowledged() == 0);
+      assertThat(source.trouble()).isEmpty();
+      assertThat(outcome(transport, "still")).contains("blocked the connection");
+    } finally {
+      server.ctl("set_vm_memory_high_watermark", "0.4");
+    }
+    transport.close();
+  }
+
+  @Test
+  void rq09_whatIsRefusedInAnAlarmIsKeptAndTheRestWaitsForItsEnd() throws Exception {
+    String[] ids = IntStream.range(0, 20).mapToObj(i -> "m-" + i).toArray(String[]::new);
+    intake.answer("bad", offer -> Intake.refused());
+    intake.close();
+    source = queue.source().prefetch(5).longestParking(Duration.ofSeconds(2));
+    source.start(intake);
+    send("bad");
+    send(ids);
+    RabbitTransport transport = alarm();
+    try {
+      intake.open();
+      Eventually.until(
+          "trouble",
+          Intake.LIMIT,
+          () -> source.trouble().filter(it -> it.startsWith("PH-OBX-04: ")).isPresent());
+      assertThat(source.trouble().orElseThrow()).contains("in an alarm");
+      assertThat(intake.taken()).doesNotContain("m-19");
+      assertThat(queue.ready()).as("never handed out").isGreaterThanOrEqualTo(12);
+    } finally {
+      server.ctl("set_vm_memory_high_watermark", "0.4");
+    }
+    intake.awaitTaken(ids);
+    Eventually.until("an empty queue", Intake.LIMIT, () -> queue.unacknowledged() == 0);
+    Eventually.until("no trouble", Intake.LIMIT, () -> source.trouble().isEmpty());
+    assertThat(queue.putAside())
+        .as("once or again, as nobody knew whether it had arrived")
+        .anyMatch(it -> it.getProperties().getMessageId().equals("bad"));
+    assertThat(intake.offers("bad")).as("never given back meanwhile").isEqualTo(1);
+    transport.close();
+  }
+
+  /** Begins one, and returns when somebody who publishes was told. */
+  private RabbitTransport alarm() throws InterruptedException {
+    RabbitTransport transport = RabbitTransport.queue(queue.straight(), queue.aside());
+    server.ctl("set_vm_memory_high_watermark", "0");
+    Eventually.until(
+        "a word of the alarm",
+        Intake.LIMIT,
+        () -> outcome(transport, "word").contains("blocked the connection"));
+    return transport;
   }
 
   private boolean isConsuming() {

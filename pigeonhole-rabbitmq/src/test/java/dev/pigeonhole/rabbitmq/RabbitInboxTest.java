@@ -2,6 +2,8 @@ package dev.pigeonhole.rabbitmq;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.rabbitmq.client.AMQP.BasicProperties;
+import com.rabbitmq.client.Delivery;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.Inbox;
@@ -15,7 +17,10 @@ import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import dev.pigeonhole.transport.Envelope;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -97,6 +102,46 @@ class RabbitInboxTest {
         Eventually.until("a retry from the database", Intake.LIMIT, () -> runs.get() > 1);
         assertThat(queue.unacknowledged()).isZero();
       }
+    }
+  }
+
+  /** Between what an inbox keeps and what nobody can read. */
+  @Test
+  void rq15_headersThatAreTooDeepForAnInboxArePutAsideAsTheyCame() {
+    Object deep = "x";
+    for (int i = 0; i < 50; i++) {
+      deep = List.of(deep);
+    }
+    Map<String, Object> headers = Map.of("deep", deep);
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.H2);
+        TestQueue queue = TestQueue.create()) {
+      Schema.migrate(database.dataSource());
+      queue.publish(
+          new Publisher.Outgoing(
+              "",
+              queue.name(),
+              new BasicProperties.Builder()
+                  .messageId("deep")
+                  .type("thing.happened")
+                  .deliveryMode(2)
+                  .headers(headers)
+                  .build(),
+              new byte[] {7}));
+      send(queue, "next");
+      try (RunningInbox running =
+          Inbox.on(JdbcStore.of(database.dataSource()))
+              .channel(channel(false), queue.source())
+              .build()
+              .start()) {
+        awaitEmpty(queue);
+        Eventually.until("the next to be handled", Intake.LIMIT, () -> runs.get() == 1);
+      }
+      Delivery aside = queue.putAside().get(0);
+      assertThat(aside.getProperties().getMessageId()).isEqualTo("deep");
+      assertThat(aside.getBody()).containsExactly(7);
+      Map<String, Object> all = aside.getProperties().getHeaders();
+      assertThat(all.get("pigeonhole-code")).hasToString("PH-HDR-06");
+      assertThat(Fields.in(Map.of("deep", all.get("deep"))).asMap()).isEqualTo(headers);
     }
   }
 

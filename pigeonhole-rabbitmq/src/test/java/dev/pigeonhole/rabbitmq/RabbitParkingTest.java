@@ -7,9 +7,13 @@ import com.rabbitmq.client.BuiltinExchangeType;
 import com.rabbitmq.client.Delivery;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.RabbitServer;
+import java.math.BigDecimal;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.Date;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 /** What is refused or for later: it waits where it can be seen, and nothing passes by unseen. */
@@ -21,17 +25,26 @@ class RabbitParkingTest extends SourceTests {
     intake.answer("bad", offer -> Intake.refused());
     RabbitSource source = start(queue.source().deadLetters(unbound));
     send("bad", "good");
-    awaitTrouble(source, "PH-RMQ-05");
-    assertThat(queue.unacknowledged()).isGreaterThanOrEqualTo(1);
+    assertThat(awaitTrouble(source, "PH-RMQ-05")).contains(unbound, "bind a queue to it");
+    staysWithTheBroker("m-0", "m-1", "m-2");
+    assertThat(queue.unacknowledged()).isGreaterThanOrEqualTo(4);
 
-    RabbitTopology.create()
-        .bind(queue.name() + "-aside", unbound, queue.name())
-        .declare(queue.straight());
-    intake.awaitTaken("good");
+    RabbitTopology.create().bind(queue.aside(), unbound, queue.name()).declare(queue.straight());
+    intake.awaitTaken("good", "m-0", "m-1", "m-2");
     awaitEmpty();
     awaitNoTrouble(source);
     assertThat(queue.putAside()).singleElement().satisfies(this::isRefused);
     assertThat(intake.offers("bad")).isEqualTo(1);
+  }
+
+  /** Its consumer is cancelled. A quorum queue counts it until all that it has is acknowledged. */
+  private void staysWithTheBroker(String... ids) throws Exception {
+    long ready = queue.ready();
+    send(ids);
+    Eventually.until("them to wait there", Intake.LIMIT, () -> queue.ready() == ready + ids.length);
+    for (String id : ids) {
+      assertThat(intake.offers(id)).isZero();
+    }
   }
 
   private void isRefused(Delivery delivery) {
@@ -73,17 +86,19 @@ class RabbitParkingTest extends SourceTests {
     intake.answer("bad", offer -> Intake.refused());
     RabbitSource source = start(queue.source().deadLetters("", full).reconnect(QUICK, QUICK));
     send("bad");
-    awaitTrouble(source, "PH-OBX-04");
+    assertThat(awaitTrouble(source, "PH-OBX-04")).contains("has no room");
     assertThat(queue.proxy().connections())
         .as("of the consumer, and for refused ones")
         .isEqualTo(2);
     assertThat(queue.unacknowledged()).isEqualTo(1);
+    staysWithTheBroker("m-0", "m-1", "m-2");
 
     deleteQueue(full);
     RabbitTopology.create().queue(RabbitQueue.classic(full)).declare(queue.straight());
     awaitEmpty();
     assertThat(RabbitServer.shared().messages("/", full)).isEqualTo(1);
     assertThat(intake.offers("bad")).as("never given back meanwhile").isEqualTo(1);
+    intake.awaitTaken("m-0", "m-1", "m-2");
     deleteQueue(full);
   }
 
@@ -99,6 +114,58 @@ class RabbitParkingTest extends SourceTests {
             new byte[0]));
     Eventually.until("it to be put aside", Intake.LIMIT, () -> queue.putAside().size() == 1);
     assertThat(queue.putAside().get(0).getProperties().getDeliveryMode()).isEqualTo(2);
+  }
+
+  @Test
+  void whatIsPutAsideIsAsItCameButForWhatABrokerWouldActOn() {
+    Date time = Date.from(Instant.parse("2026-01-02T03:04:05Z"));
+    BasicProperties properties =
+        new BasicProperties.Builder()
+            .messageId("m")
+            .type("order.placed")
+            .contentType("application/json")
+            .contentEncoding("gzip")
+            .correlationId("c-17")
+            .replyTo("answers")
+            .appId("checkout")
+            .clusterId("west")
+            .priority(3)
+            .timestamp(time)
+            .deliveryMode(2)
+            .userId("guest")
+            .expiration("3600000")
+            .headers(
+                Map.of(
+                    "tenant",
+                    "acme",
+                    "bytes",
+                    new byte[] {0, -1},
+                    "table",
+                    Map.of("list", List.of(1, 2L, true, 0.5), "time", time),
+                    "price",
+                    new BigDecimal("1.25")))
+            .build();
+    byte[] body = {0, 1, -1};
+    intake.answer(it -> Intake.refused());
+    start(queue.source());
+    queue.publish(new Publisher.Outgoing("", queue.aside(), properties, body)); // to compare with
+    queue.publish(new Publisher.Outgoing("", queue.name(), properties, body));
+    Eventually.until("it to be put aside", Intake.LIMIT, () -> queue.putAside().size() == 2);
+
+    Delivery came = queue.putAside().get(0);
+    Delivery aside = queue.putAside().get(1);
+    isRefused(aside);
+    assertThat(aside.getBody()).isEqualTo(body);
+    assertThat(aside.getProperties().builder().headers(null).build())
+        .isEqualTo(
+            came.getProperties().builder().headers(null).userId(null).expiration(null).build());
+    assertThat(theirs(aside)).usingRecursiveComparison().isEqualTo(theirs(came));
+  }
+
+  private static Map<String, Object> theirs(Delivery delivery) {
+    Map<String, Object> headers = new TreeMap<>(delivery.getProperties().getHeaders());
+    headers.keySet().removeIf(Names::isOurs);
+    return headers;
   }
 
   @Test
@@ -155,6 +222,31 @@ class RabbitParkingTest extends SourceTests {
     assertThat(aside.getBody()).containsExactly(7);
     assertThat(aside.getProperties().getHeaders()).doesNotContainKey("filler");
     assertThat(aside.getProperties().getHeaders().get("pigeonhole-code")).hasToString("PH-ID-03");
+    assertThat(aside.getProperties().getHeaders().get("pigeonhole-reason").toString())
+        .startsWith("PH-ID-03: too long")
+        .contains("headers are left out");
+  }
+
+  /** The client reads three bytes for each that is no UTF-8, and writes names of up to 255. */
+  @Test
+  void whatHasANameThatIsNoTextIsPutAsideWithoutItsHeaders() {
+    intake.answer("odd", offer -> Intake.refused());
+    start(queue.source());
+    RabbitServer.shared()
+        .eval(
+            """
+            rabbit_basic:publish(rabbit_misc:r(<<"/">>, exchange, <<>>), <<"%s">>, \
+            [{message_id, <<"odd">>}, {type, <<"t">>}, {delivery_mode, 2}, \
+            {headers, [{binary:copy(<<255>>, 255), longstr, <<"x">>}]}], <<7>>)."""
+                .formatted(queue.name()));
+    send("good");
+    intake.awaitTaken("good");
+    awaitEmpty();
+
+    Delivery aside = queue.putAside().get(0);
+    assertThat(aside.getProperties().getMessageId()).isEqualTo("odd");
+    assertThat(aside.getBody()).containsExactly(7);
+    assertThat(aside.getProperties().getHeaders().keySet()).allMatch(Names::isOurs);
     assertThat(aside.getProperties().getHeaders().get("pigeonhole-reason").toString())
         .startsWith("PH-ID-03: too long")
         .contains("headers are left out");

@@ -29,7 +29,8 @@ final class TestQueue implements AutoCloseable {
 
   private final RabbitServer server;
   private final FaultProxy proxy;
-  private Connection connection;
+  private Connection connection; // asks only, so that a broker in an alarm still answers
+  private Connection publishing;
   private Publisher publisher;
   private final String name;
   private final List<Delivery> arrived = new ArrayList<>();
@@ -55,7 +56,8 @@ final class TestQueue implements AutoCloseable {
   void reconnect() {
     try {
       connection = straight().newConnection("test");
-      publisher = new Publisher(connection);
+      publishing = straight().newConnection("test-publisher");
+      publisher = new Publisher(publishing);
     } catch (IOException | TimeoutException e) {
       throw new IllegalStateException("Cannot use the broker", e);
     }
@@ -78,7 +80,8 @@ final class TestQueue implements AutoCloseable {
     return name + "-dead";
   }
 
-  private String aside() {
+  /** The queue behind them. */
+  String aside() {
     return name + "-aside";
   }
 
@@ -185,6 +188,7 @@ final class TestQueue implements AutoCloseable {
       throw new IllegalStateException("Cannot remove the queue", e);
     } finally {
       connection.abort();
+      publishing.abort();
       proxy.close();
     }
   }
