@@ -307,9 +307,10 @@ class TelemetryBehaviourTest {
                 .mapToInt(InboxEvent.Settled::deliveries)
                 .sum())
         .isEqualTo(5);
-    assertThat(events.of(InboxEvent.LanesMoved.class).get(0).move())
-        .isEqualTo(InboxEvent.Move.ACQUIRED);
-    assertThat(events.of(InboxEvent.LanesMoved.class).get(0).lanes()).isEqualTo(64);
+    assertThat(events.of(InboxEvent.LanesMoved.class))
+        .containsExactly(
+            new InboxEvent.LanesMoved("inbox", InboxEvent.Move.ACQUIRED, 64),
+            new InboxEvent.LanesMoved("inbox", InboxEvent.Move.HANDED_OVER, 64));
   }
 
   @Test

@@ -330,9 +330,11 @@ public final class Node {
     stopping = true;
   }
 
-  /** The last word. */
+  /** The last word; whatever it still has is given back with it. */
   public void stopped() {
+    int left = cells.owned().size() + cells.leaving().size();
     nodes.stopped(incarnation);
+    moved(InboxEvent.Move.HANDED_OVER, left);
   }
 
   /** Spreads ticks of many nodes, so that they do not beat in step. */
