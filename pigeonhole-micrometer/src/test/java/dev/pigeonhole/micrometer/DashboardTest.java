@@ -10,14 +10,17 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -26,17 +29,85 @@ import tools.jackson.databind.json.JsonMapper;
 
 /**
  * Dashboard, alerts and the page about meters speak of what a run really leaves, and of all of it.
+ * That the words of the page are those of meters is {@link OutcomesTest}'s.
  */
 class DashboardTest {
-  private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
-  private static final Path DASHBOARD = ROOT.resolve("observability/grafana-dashboard.json");
-  private static final Path ALERTS = ROOT.resolve("observability/prometheus-alerts.yml");
-  private static final Path PAGE = ROOT.resolve("docs/observability.md");
+  private static final Path DASHBOARD =
+      MetersPage.ROOT.resolve("observability/grafana-dashboard.json");
+  private static final Path ALERTS = MetersPage.ROOT.resolve("observability/prometheus-alerts.yml");
   private static final Pattern NAME = Pattern.compile("\\bpigeonhole_[a-z_]+");
+  private static final Pattern SAMPLE = Pattern.compile("^(pigeonhole_[a-z_]+)(?:\\{(.*)\\})? ");
   private static final Pattern SELECTOR = Pattern.compile("\\b(pigeonhole_[a-z_]+)\\{([^}]*)\\}");
-  private static final Pattern LABEL = Pattern.compile("([a-z_]+)\\s*(?:=~|!=|!~|=)");
-  private static final Pattern ROW =
-      Pattern.compile("(?m)^\\| `(pigeonhole\\.[a-z.]+)` \\| ([a-z ]+) \\| ([a-z, ]+) \\|");
+  private static final Pattern LABEL =
+      Pattern.compile("([a-z_]+)\\s*(?:=~|!=|!~|=)\\s*\"([^\"]*)\"");
+  private static final Pattern LABEL_VALUES =
+      Pattern.compile("label_values\\((pigeonhole_[a-z_]+), ([a-z_]+)\\)");
+  private static final Pattern GROUPED = Pattern.compile("\\bby \\(([a-z_, ]+)\\)");
+  private static final Pattern OUTERMOST =
+      Pattern.compile("^(?:sum|max)(?: by \\(([a-z_, ]+)\\))?");
+  private static final Pattern SHOWN = Pattern.compile("\\{\\{\\s*(?:\\$labels\\.)?([a-z_]+)");
+  private static final Pattern ALERT = Pattern.compile("(?s)- alert: .*?(?=- alert: |\\z)");
+  private static final Pattern EXPRESSION = Pattern.compile("(?m)^ +expr: (.*)$");
+
+  /** What Prometheus itself adds to all that it scrapes. */
+  private static final String INSTANCE = "instance";
+
+  private final MetersPage page = new MetersPage();
+
+  /**
+   * What a panel or an alert asks for.
+   *
+   * @param text shows what came of it
+   */
+  private record Query(String expression, String text) {
+    Set<String> names() {
+      return all(NAME, expression).map(MatchResult::group).collect(Collectors.toSet());
+    }
+
+    Set<String> grouped() {
+      return all(GROUPED, expression)
+          .flatMap(each -> Set.of(each.group(1).split(", ")).stream())
+          .collect(Collectors.toSet());
+    }
+
+    Set<String> shown() {
+      return all(SHOWN, text).map(each -> each.group(1)).collect(Collectors.toSet());
+    }
+
+    /** Of these labels of its samples, those that its answer still has. */
+    Set<String> left(Set<String> labels) {
+      Matcher outermost = OUTERMOST.matcher(expression);
+      if (!outermost.find()) {
+        return labels;
+      }
+      return outermost.group(1) == null ? Set.of() : Set.of(outermost.group(1).split(", "));
+    }
+  }
+
+  private static Stream<MatchResult> all(Pattern pattern, String text) {
+    return pattern.matcher(text).results();
+  }
+
+  private static List<Query> queries() throws IOException {
+    List<Query> queries = new ArrayList<>();
+    for (JsonNode panel : dashboard().get("panels")) {
+      for (JsonNode target : panel.get("targets")) {
+        queries.add(
+            new Query(target.get("expr").asString(), target.path("legendFormat").asString("")));
+      }
+    }
+    all(ALERT, Files.readString(ALERTS))
+        .map(MatchResult::group)
+        .forEach(
+            alert ->
+                all(EXPRESSION, alert)
+                    .forEach(each -> queries.add(new Query(each.group(1), alert))));
+    return queries;
+  }
+
+  private static JsonNode dashboard() throws IOException {
+    return JsonMapper.builder().build().readTree(Files.readString(DASHBOARD));
+  }
 
   private static PrometheusMeterRegistry run(TestDatabase database) {
     PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
@@ -48,45 +119,68 @@ class DashboardTest {
   private static Map<String, Set<String>> exposed(PrometheusMeterRegistry registry) {
     Map<String, Set<String>> labels = new TreeMap<>();
     for (String line : registry.scrape().split("\n")) {
-      Matcher sample = Pattern.compile("^(pigeonhole_[a-z_]+)(?:\\{(.*)\\})? ").matcher(line);
+      Matcher sample = SAMPLE.matcher(line);
       if (sample.find()) {
         Set<String> known = labels.computeIfAbsent(sample.group(1), name -> new TreeSet<>());
         if (sample.group(2) != null) {
-          known.addAll(labelsIn(sample.group(2)));
+          all(LABEL, sample.group(2)).forEach(each -> known.add(each.group(1)));
         }
       }
     }
     return labels;
   }
 
-  private static Set<String> labelsIn(String text) {
-    return LABEL.matcher(text).results().map(each -> each.group(1)).collect(Collectors.toSet());
-  }
-
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.micrometer.Shop#databases")
   void dashboardAndAlertsNameOnlyWhatIsExposed(TestDatabase database) throws IOException {
     Map<String, Set<String>> exposed = exposed(run(database));
-    for (Path file : Set.of(DASHBOARD, ALERTS)) {
-      String text = Files.readString(file).replace("\\\"", "\"");
-      Set<String> names =
-          NAME.matcher(text).results().map(each -> each.group()).collect(Collectors.toSet());
-      assertThat(names).as("names in " + file).isNotEmpty();
-      assertThat(exposed.keySet()).as("what " + file + " asks for").containsAll(names);
-      SELECTOR
-          .matcher(text)
-          .results()
+    assertThat(queries()).hasSizeGreaterThan(20);
+    for (Query query : queries()) {
+      String what = query.expression();
+      assertThat(query.names()).as(what).isNotEmpty();
+      assertThat(exposed.keySet()).as(what).containsAll(query.names());
+      all(SELECTOR, what)
           .forEach(
               each ->
-                  assertThat(exposed.get(each.group(1)))
-                      .as("labels of " + each.group())
-                      .containsAll(labelsIn(each.group(2))));
+                  all(LABEL, each.group(2))
+                      .forEach(
+                          label ->
+                              assertThat(exposed.get(each.group(1)))
+                                  .as(what)
+                                  .contains(label.group(1))));
+      Set<String> labels = new TreeSet<>(Set.of(INSTANCE));
+      query.names().forEach(name -> labels.addAll(exposed.get(name)));
+      assertThat(labels).as("to group by in " + what).containsAll(query.grouped());
+      assertThat(query.left(labels)).as("to show of " + what).containsAll(query.shown());
     }
+    List<MatchResult> variables = all(LABEL_VALUES, dashboard().toString()).toList();
+    assertThat(variables).hasSize(2);
+    assertThat(variables)
+        .allSatisfy(each -> assertThat(exposed.get(each.group(1))).contains(each.group(2)));
+  }
+
+  /** An alert on a word that no meter uses never fires, and nobody notices. */
+  @Test
+  void dashboardAndAlertsChooseByWordsThatMetersHave() throws IOException {
+    int chosen = 0;
+    for (Query query : queries()) {
+      for (MatchResult selector : all(SELECTOR, query.expression()).toList()) {
+        Set<String> words = page.words(page.meterOf(selector.group(1)));
+        for (MatchResult label : all(LABEL, selector.group(2)).toList()) {
+          if (!label.group(2).startsWith("$")) { // else Grafana puts in what it has found
+            assertThat(words).as(selector.group()).containsAll(Set.of(label.group(2).split("\\|")));
+            assertThat(MetersPage.TAGS_OF_WORDS).contains(label.group(1));
+            chosen++;
+          }
+        }
+      }
+    }
+    assertThat(chosen).isGreaterThan(5);
   }
 
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.micrometer.Shop#databases")
-  void thePageListsEveryMeterWithItsTypeAndTags(TestDatabase database) throws IOException {
+  void thePageListsEveryMeterWithItsTypeAndTags(TestDatabase database) {
     Map<String, String> real = new TreeMap<>();
     Map<String, Set<String>> tags = new TreeMap<>();
     for (Meter meter : run(database).getMeters()) {
@@ -97,13 +191,19 @@ class DashboardTest {
     }
     Map<String, String> listed = new TreeMap<>();
     Map<String, Set<String>> listedTags = new TreeMap<>();
-    Matcher row = ROW.matcher(Files.readString(PAGE));
-    while (row.find()) {
-      listed.put(row.group(1), row.group(2));
-      listedTags.put(row.group(1), new TreeSet<>(Arrays.asList(row.group(3).split(", "))));
-    }
+    page.rows()
+        .forEach(
+            (name, row) -> {
+              listed.put(name, row.type());
+              listedTags.put(name, row.tags());
+            });
     assertThat(listed).isEqualTo(real);
     assertThat(listedTags).isEqualTo(tags);
+    tags.forEach(
+        (name, keys) ->
+            assertThat(page.words(name).isEmpty())
+                .as("whether the page says nothing of the outcome or state of " + name)
+                .isEqualTo(keys.stream().noneMatch(MetersPage.TAGS_OF_WORDS::contains)));
   }
 
   private static String type(Meter.Type type) {
@@ -118,8 +218,7 @@ class DashboardTest {
 
   @Test
   void theDashboardIsJsonWithAQueryInEveryPanel() throws IOException {
-    JsonNode panels =
-        JsonMapper.builder().build().readTree(Files.readString(DASHBOARD)).get("panels");
+    JsonNode panels = dashboard().get("panels");
     assertThat(panels.size()).isGreaterThan(10);
     for (JsonNode panel : panels) {
       assertThat(panel.get("targets").size()).as(panel.get("title").asString()).isPositive();
