@@ -63,7 +63,7 @@ final class UnknownKeys {
     if (!hasOpenWork(cells)) {
       return;
     }
-    String names = keys.stream().map(HandlerId::key).collect(Collectors.joining("', '"));
+    List<String> names = keys.stream().map(HandlerId::key).toList();
     long heldMillis = grace.isZero() ? 0 : store.nodes().unknownFor(family, stepMillis);
     if (heldMillis < grace.toMillis()) {
       return;
@@ -73,15 +73,22 @@ final class UnknownKeys {
             ErrorCode.HANDLER_KEY_UNKNOWN,
             ("No node has known the handler key '%s' for %s. Deploy a handler with this key, or one"
                     + " that was formerly called so, and retry the delivery.")
-                .formatted(names, grace),
+                .formatted(String.join("', '", names), grace),
             store.clock().instant());
     int poisoned = store.maintenance().poisonUnknown(family, reason, AT_ONCE);
     if (poisoned > 0) {
-      LOG.warn(
-          "{} deliveries are poisoned: {} {}", poisoned, reason.code().text(), reason.message());
-      events.tell(
-          new InboxEvent.PoisonedUnknown(
-              events.inbox(), keys.stream().map(HandlerId::key).toList(), poisoned, reason));
+      LOG.atWarn()
+          .addKeyValue("pigeonhole.event", "poisoned-unknown")
+          .addKeyValue("pigeonhole.inbox", events.inbox())
+          .addKeyValue("pigeonhole.handler.key", String.join(", ", names))
+          .addKeyValue("pigeonhole.deliveries", poisoned)
+          .addKeyValue("pigeonhole.code", reason.code().text())
+          .log(
+              "{} deliveries are poisoned: {} {}",
+              poisoned,
+              reason.code().text(),
+              reason.message());
+      events.tell(new InboxEvent.PoisonedUnknown(events.inbox(), names, poisoned, reason));
     }
   }
 
