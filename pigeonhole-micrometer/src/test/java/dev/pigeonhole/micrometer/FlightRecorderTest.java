@@ -9,6 +9,7 @@ import dev.pigeonhole.testkit.TestInbox;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import jdk.jfr.Configuration;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
@@ -38,11 +39,10 @@ class FlightRecorderTest {
   }
 
   @Test
-  void attemptsAndPollsAreRecorded(@TempDir Path directory) throws Exception {
+  void attemptsAndPollsAreRecordedByDefault(@TempDir Path directory) throws Exception {
     Path file = directory.resolve("inbox.jfr");
-    try (Recording recording = new Recording()) {
-      recording.enable("pigeonhole.HandlerAttempt").withThreshold(Duration.ZERO);
-      recording.enable("pigeonhole.Poll").withThreshold(Duration.ZERO);
+    // As -XX:StartFlightRecording does, which says nothing of our events.
+    try (Recording recording = new Recording(Configuration.getConfiguration("default"))) {
       recording.start();
       work();
       recording.stop();

@@ -1,10 +1,18 @@
 package dev.pigeonhole.micrometer;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.HandlerOption;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.outbox.Outbox;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import dev.pigeonhole.testkit.MemoryQueue;
 import dev.pigeonhole.testkit.TestInbox;
 import io.micrometer.common.KeyValues;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -61,7 +69,7 @@ class ObservationsTest {
                             RetryPolicy.fixed(Duration.ofSeconds(1)).maxAttempts(2)))
                     .build())
             .with(it -> it.around(observing));
-    inbox.receive("m1", "fine");
+    inbox.receive("c", Message.of("m1", "fine").header("correlation-id", "c-7"));
     inbox.receive("m2", "bad");
     inbox.drain();
     inbox.advance(Duration.ofSeconds(2)).drain();
@@ -79,7 +87,13 @@ class ObservationsTest {
     assertThat(stopped).hasSize(3);
     assertThat(stopped.get(0).getContextualName()).isEqualTo("process h");
     assertThat(stopped.get(0).getHighCardinalityKeyValues())
-        .isEqualTo(KeyValues.of("messaging.message.id", "m1", "pigeonhole.attempt", "1"));
+        .isEqualTo(
+            KeyValues.of(
+                "messaging.message.id", "m1",
+                "pigeonhole.attempt", "1",
+                "messaging.message.conversation_id", "c-7"));
+    assertThat(stopped.get(1).getHighCardinalityKeyValues())
+        .isEqualTo(KeyValues.of("messaging.message.id", "m2", "pigeonhole.attempt", "1"));
   }
 
   @Test
@@ -104,6 +118,53 @@ class ObservationsTest {
                 .timers())
         .hasSize(2);
     assertThat(stopped.get(0).getContextualName()).isEqualTo("process inbox");
+  }
+
+  @Test
+  void namesOfWhatIsSentCanBeThoseOfOpenTelemetry() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.H2)) {
+      Shop shop = Shop.in(database);
+      MemoryQueue queue = MemoryQueue.named("orders");
+      RelayObservations relaying =
+          RelayObservations.in(registry).convention(RelayConvention.openTelemetry());
+      Outbox outbox =
+          Outbox.on(shop.store)
+              .named("shop-out")
+              .codec(Shop.CODEC)
+              .lanes(4)
+              .route(OrderPlaced.class, queue.transport())
+              .around(relaying)
+              .onSending(relaying)
+              .build();
+      Message order = Message.of("m1", new OrderPlaced("o")).header("correlation-id", "c-7");
+      shop.commit(tx -> outbox.publish(tx, order));
+      outbox.drain();
+      queue.delete();
+      shop.commit(tx -> outbox.publish(tx, Message.of("m2", new OrderPlaced("o"))));
+      outbox.drain();
+    }
+
+    assertThat(meters.find("pigeonhole.outbox.relay").timers()).isEmpty();
+    String[] keys = {
+      "messaging.operation.name", "send",
+      "messaging.operation.type", "send",
+      "messaging.system", "pigeonhole",
+      "messaging.destination.name", "shop-out",
+      "messaging.destination.subscription.name", "OrderPlaced"
+    };
+    assertThat(meters.get("messaging.client.operation.duration").tags(keys).timers())
+        .extracting(
+            timer -> timer.getId().getTag("pigeonhole.outcome"),
+            timer -> timer.getId().getTag("error.type"))
+        .containsExactlyInAnyOrder(
+            tuple("completed", "none"), tuple("poisoned", PoisonException.class.getName()));
+    assertThat(stopped.get(0).getContextualName()).isEqualTo("send OrderPlaced");
+    assertThat(stopped.get(0).getHighCardinalityKeyValues())
+        .isEqualTo(
+            KeyValues.of(
+                "messaging.message.id", "m1",
+                "pigeonhole.attempt", "1",
+                "messaging.message.conversation_id", "c-7"));
   }
 
   @Test

@@ -11,6 +11,8 @@ import dev.pigeonhole.outbox.InProcess;
 import dev.pigeonhole.outbox.Outbox;
 import dev.pigeonhole.support.TestDatabase;
 import io.opentelemetry.api.trace.SpanKind;
+import io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator;
+import io.opentelemetry.extension.trace.propagation.B3Propagator;
 import io.opentelemetry.sdk.trace.data.SpanData;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,7 +21,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Traces that go through a database and come out again, by OpenTelemetry. */
 class TracesTest {
-  private final Tracing tracing = new Tracing();
+  private Tracing tracing = new Tracing();
   private final List<String> seen = new ArrayList<>();
 
   private InboxBuilder inbox(Shop shop, ProcessObservations observing) {
@@ -140,6 +142,43 @@ class TracesTest {
 
     assertThat(Tracing.parentOf(tracing.span("send OrderPlaced")))
         .isEqualTo(Tracing.id(tracing.span("process reserve-stock")));
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.micrometer.Shop#databases")
+  void aTraceInAnotherFormThanW3csIsTheParentOfAttempts(TestDatabase database) {
+    tracing = new Tracing(B3Propagator.injectingSingleHeader(), true);
+    Inbox inbox = inbox(Shop.in(database), ProcessObservations.in(tracing.registry)).build();
+    String request = tracing.within("request", () -> inbox.accept("orders", order("m")));
+    String trace = "4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7";
+    tracing.within("other", () -> inbox.accept("orders", order("n").header("b3", trace + "-1")));
+    inbox.drain();
+
+    assertThat(tracing.spans("process reserve-stock"))
+        .allMatch(process -> process.getLinks().isEmpty())
+        .extracting(Tracing::parentOf)
+        .containsExactlyInAnyOrder(request, trace);
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.micrometer.Shop#databases")
+  void withoutOurHandlerAttemptsArePartsOfTheTraceOfTheirMessage(TestDatabase database) {
+    tracing = new Tracing(W3CTraceContextPropagator.getInstance(), false);
+    Shop shop = Shop.in(database);
+    Inbox inbox = inbox(shop, ProcessObservations.in(tracing.registry)).build();
+    Outbox outbox = outbox(shop, inbox, RelayObservations.in(tracing.registry));
+    String request =
+        tracing.within("request", () -> shop.commit(tx -> outbox.publish(tx, order("m"))));
+    outbox.drain();
+    inbox.drain();
+
+    SpanData send = tracing.span("send OrderPlaced");
+    assertThat(send.getTraceId()).as("of its own").isNotEqualTo(request.substring(0, 32));
+    assertThat(send.getParentSpanContext().isValid()).isFalse();
+    SpanData process = tracing.span("process reserve-stock");
+    assertThat(Tracing.parentOf(process)).isEqualTo(Tracing.id(send));
+    assertThat(process.getLinks()).isEmpty();
+    assertThat(seen).containsExactly(Tracing.id(process));
   }
 
   private Outbox outbox(Shop shop, Inbox inbox, RelayObservations relaying) {

@@ -2,6 +2,7 @@ package dev.pigeonhole.micrometer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.micrometer.observation.ObservationHandler;
 import io.micrometer.observation.ObservationHandler.FirstMatchingCompositeObservationHandler;
 import io.micrometer.observation.ObservationRegistry;
 import io.micrometer.tracing.Span;
@@ -14,10 +15,12 @@ import io.micrometer.tracing.otel.bridge.OtelPropagator;
 import io.micrometer.tracing.otel.bridge.OtelTracer;
 import io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator;
 import io.opentelemetry.context.propagation.ContextPropagators;
+import io.opentelemetry.context.propagation.TextMapPropagator;
 import io.opentelemetry.sdk.testing.exporter.InMemorySpanExporter;
 import io.opentelemetry.sdk.trace.SdkTracerProvider;
 import io.opentelemetry.sdk.trace.data.SpanData;
 import io.opentelemetry.sdk.trace.export.SimpleSpanProcessor;
+import java.util.ArrayList;
 import java.util.List;
 
 /** OpenTelemetry behind Micrometer, as an application sets it up, and the spans that came of it. */
@@ -28,22 +31,30 @@ final class Tracing {
   final ObservationRegistry registry = ObservationRegistry.create();
 
   Tracing() {
+    this(W3CTraceContextPropagator.getInstance(), true);
+  }
+
+  /**
+   * @param form how trace contexts are written
+   * @param handled whether our handler makes the spans of attempts, or Micrometer's
+   */
+  Tracing(TextMapPropagator form, boolean handled) {
     SdkTracerProvider provider =
         SdkTracerProvider.builder().addSpanProcessor(SimpleSpanProcessor.create(exported)).build();
     io.opentelemetry.api.trace.Tracer otel = provider.get("test");
     tracer = new OtelTracer(otel, new OtelCurrentTraceContext(), event -> {});
-    OtelPropagator propagator =
-        new OtelPropagator(
-            ContextPropagators.create(W3CTraceContextPropagator.getInstance()), otel);
+    OtelPropagator propagator = new OtelPropagator(ContextPropagators.create(form), otel);
     traces = StoredTraces.of(tracer, propagator);
+    List<ObservationHandler<?>> handlers = new ArrayList<>();
+    if (handled) {
+      handlers.add(traces.handler());
+    }
+    handlers.add(new PropagatingReceiverTracingObservationHandler<>(tracer, propagator));
+    handlers.add(new PropagatingSenderTracingObservationHandler<>(tracer, propagator));
+    handlers.add(new DefaultTracingObservationHandler(tracer));
     registry
         .observationConfig()
-        .observationHandler(
-            new FirstMatchingCompositeObservationHandler(
-                traces.handler(),
-                new PropagatingReceiverTracingObservationHandler<>(tracer, propagator),
-                new PropagatingSenderTracingObservationHandler<>(tracer, propagator),
-                new DefaultTracingObservationHandler(tracer)));
+        .observationHandler(new FirstMatchingCompositeObservationHandler(handlers));
   }
 
   /** Within a span of this name; answers its "trace-span". */
