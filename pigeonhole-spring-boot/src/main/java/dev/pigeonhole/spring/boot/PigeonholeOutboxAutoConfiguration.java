@@ -39,7 +39,7 @@ public final class PigeonholeOutboxAutoConfiguration {
             .named(said.name())
             .sendTimeout(said.sendTimeout())
             .maxPayload((int) said.maxMessageSize().toBytes())
-            .retry(said.retry().policy())
+            .retry(said.retry().asOthers().policy())
             .keepReceipts(said.keep());
     codec.ifUnique(outbox::codec);
     customizers.orderedStream().forEach(each -> each.customize(outbox));

@@ -347,8 +347,29 @@ public record PigeonholeProperties(
       @DefaultValue("true") boolean backgroundProcessing,
       @DefaultValue("30s") Duration sendTimeout,
       @DefaultValue("1MB") DataSize maxMessageSize,
-      @DefaultValue Retry retry,
+      @DefaultValue OutboxRetry retry,
       @DefaultValue("7d") Duration keep) {}
+
+  /**
+   * When what could not be sent is tried again. Other defaults than those of handlers: while a
+   * broker is down, all messages fail, and none of them is to blame.
+   *
+   * @param maxAttempts Attempts in all, the first included. With fewer than 20, messages are
+   *     poisoned while a broker is down.
+   * @param initialDelay Wait after the first failure. It doubles with each further one.
+   * @param maxDelay No wait is longer.
+   * @param jitter Whether waits are shortened by a random part, up to a half.
+   */
+  public record OutboxRetry(
+      @DefaultValue("1000") int maxAttempts,
+      @DefaultValue("1s") Duration initialDelay,
+      @DefaultValue("1m") Duration maxDelay,
+      @DefaultValue("true") boolean jitter) {
+
+    Retry asOthers() {
+      return new Retry(maxAttempts, initialDelay, maxDelay, jitter);
+    }
+  }
 
   /**
    * Meters and traces.
@@ -408,7 +429,8 @@ public record PigeonholeProperties(
    * @param transport Where its messages come from, besides the application itself.
    * @param destination Queue or topic. Default the name of the channel.
    * @param group Consumer group of Kafka. Default that of spring.kafka.consumer.
-   * @param refused Queue or topic for messages that cannot be taken.
+   * @param refused Where messages go that cannot be taken: an exchange of RabbitMQ, with the name
+   *     of the queue as routing key, or a topic of Kafka.
    * @param concurrency Consumers of a queue on one node.
    * @param missingId What happens to messages without an id.
    * @param onConflict What happens to a known id with other content.

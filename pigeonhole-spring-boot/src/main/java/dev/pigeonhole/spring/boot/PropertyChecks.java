@@ -201,7 +201,7 @@ final class PropertyChecks {
 
   private void outbox(Outbox outbox) {
     String at = "pigeonhole.outbox.";
-    retry(at + "retry.", outbox.retry());
+    retry(at + "retry.", outbox.retry().asOthers());
     Duration least = Duration.ofMillis(1);
     Duration most = Duration.ofHours(1);
     between(

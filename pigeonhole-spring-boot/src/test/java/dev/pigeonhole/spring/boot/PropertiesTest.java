@@ -11,20 +11,8 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 
-/** What the properties are called, and what they are without a word. */
+/** What the properties are called, and what they inherit. */
 class PropertiesTest {
-
-  @Test
-  void defaultsAreThoseOfTheEngine() {
-    PigeonholeProperties defaults = bind(Map.of());
-
-    assertThat(defaults.inbox().enabled()).isTrue();
-    assertThat(defaults.inbox().retry().maxAttempts()).isEqualTo(5);
-    assertThat(defaults.inbox().deadAfter()).hasSeconds(8);
-    assertThat(defaults.inbox().concurrency()).isNull();
-    assertThat(defaults.outbox().enabled()).isFalse();
-    assertThat(defaults.handlers()).isEmpty();
-  }
 
   @Test
   void handlersInheritWhatTheyDoNotSay() {
