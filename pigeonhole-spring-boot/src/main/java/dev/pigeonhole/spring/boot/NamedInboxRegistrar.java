@@ -68,7 +68,9 @@ final class NamedInboxRegistrar implements BeanRegistrar {
             spec.supplier(
                 beans -> {
                   Inbox started = beans.bean(inbox, Inbox.class);
-                  return new LatestRun("inbox", started.name(), started::start);
+                  PlannedInbox planned = beans.bean(InboxFactory.class).planned(name);
+                  return new LatestRun(
+                      "inbox", started.name(), planned.options().restartDelay(), started::start);
                 }));
     registry.registerBean(
         bean + "InboxProcessor",

@@ -9,6 +9,7 @@ import dev.pigeonhole.spring.IdempotentMethods;
 import dev.pigeonhole.spring.InboxTemplate;
 import dev.pigeonhole.spring.PigeonholeLifecycle;
 import dev.pigeonhole.store.InboxStore;
+import java.time.Duration;
 import javax.sql.DataSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -179,8 +180,10 @@ public final class PigeonholeAutoConfiguration {
     @Bean
     @ConditionalOnBean(name = "pigeonholeInbox")
     @ConditionalOnMissingBean(name = "pigeonholeInboxRun")
-    LatestRun pigeonholeInboxRun(@Qualifier("pigeonholeInbox") Inbox inbox) {
-      return new LatestRun("inbox", inbox.name(), inbox::start);
+    LatestRun pigeonholeInboxRun(
+        @Qualifier("pigeonholeInbox") Inbox inbox, PigeonholeProperties properties) {
+      Duration restartDelay = properties.inbox().restartDelay();
+      return new LatestRun("inbox", inbox.name(), restartDelay, inbox::start);
     }
 
     @Bean

@@ -171,7 +171,7 @@ public final class PigeonholeEndpoint {
     }
     return new Standing(
         of.kind(),
-        of.working(),
+        of.run().map(LatestRun::working).orElse(null),
         overview.ownedLanes(),
         overview.unownedLanes(),
         overview.conflicts().value(),
@@ -222,11 +222,12 @@ public final class PigeonholeEndpoint {
    * How one of them stands.
    *
    * @param kind {@code inbox} or {@code outbox}
-   * @param working whether it runs on this node as it should
+   * @param working whether it runs on this node as it should; null for one that the application
+   *     starts by itself
    */
   public record Standing(
       String kind,
-      boolean working,
+      @Nullable Boolean working,
       int ownedLanes,
       int unownedLanes,
       long conflicts,

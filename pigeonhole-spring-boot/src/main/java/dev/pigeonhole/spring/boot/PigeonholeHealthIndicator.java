@@ -9,28 +9,30 @@ import java.time.Duration;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.Status;
 
 /**
- * Down while a store does not answer, and when an inbox has not worked for longer than it takes to
- * start its loops again. Lag, poisoned deliveries and sources that do not receive are told, and
- * change nothing: another node would not heal them. What a source says of its trouble is in the log
- * and not here, because it may quote a message.
+ * Down while a store does not answer, and when an inbox is found not working for longer than it
+ * takes to start its loops again. Lag, poisoned deliveries and sources that do not receive are
+ * told, and change nothing: another node would not heal them. What a source says of its trouble is
+ * in the log and not here, because it may quote a message.
  */
 final class PigeonholeHealthIndicator extends AbstractHealthIndicator {
   private final Watched.Supplier watched;
-  private final Duration patience;
+  private final LongSupplier nanoTime;
 
-  /** Since when, by {@link System#nanoTime}, each of those that do not work does not. */
+  /** Since when, by {@link #nanoTime}, each of those that do not work was found so. */
   private final Map<String, Long> idleSince = new ConcurrentHashMap<>();
 
-  PigeonholeHealthIndicator(Watched.Supplier watched, Duration patience) {
+  PigeonholeHealthIndicator(Watched.Supplier watched, LongSupplier nanoTime) {
     super("Pigeonhole cannot be asked");
     this.watched = watched;
-    this.patience = patience;
+    this.nanoTime = nanoTime;
   }
 
   @Override
@@ -46,17 +48,22 @@ final class PigeonholeHealthIndicator extends AbstractHealthIndicator {
   }
 
   private boolean isWorking(Watched each, Map<String, Object> details) {
-    boolean working = each.working();
+    Optional<LatestRun> run = each.run();
+    if (run.isEmpty()) {
+      details.put("working", "unknown");
+      return true;
+    }
+    boolean working = run.get().working();
     details.put("working", working);
-    details.put("sourcesInTrouble", each.sourcesInTrouble());
+    details.put("sourcesInTrouble", run.get().sourcesInTrouble().stream().sorted().toList());
     if (working) {
       idleSince.remove(each.name());
     }
-    return working || !isDead(each.name());
+    return working || !isDead(each.name(), run.get().restartDelay().multipliedBy(2));
   }
 
-  private boolean isDead(String name) {
-    long now = System.nanoTime();
+  private boolean isDead(String name, Duration patience) {
+    long now = nanoTime.getAsLong();
     long since = idleSince.computeIfAbsent(name, first -> now);
     return now - since > patience.toNanos();
   }

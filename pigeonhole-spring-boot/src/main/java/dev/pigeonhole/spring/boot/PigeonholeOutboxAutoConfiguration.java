@@ -50,7 +50,7 @@ public final class PigeonholeOutboxAutoConfiguration {
   @ConditionalOnBean(name = "pigeonholeOutbox")
   @ConditionalOnMissingBean(name = "pigeonholeOutboxRun")
   LatestRun pigeonholeOutboxRun(@Qualifier("pigeonholeOutbox") Outbox outbox) {
-    return new LatestRun("outbox", outbox.name(), outbox::start);
+    return new LatestRun("outbox", outbox.name(), LatestRun.RESTART_DELAY, outbox::start);
   }
 
   @Bean

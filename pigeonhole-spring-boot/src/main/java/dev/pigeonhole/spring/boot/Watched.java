@@ -3,7 +3,7 @@ package dev.pigeonhole.spring.boot;
 import dev.pigeonhole.admin.InboxAdmin;
 import java.util.Collection;
 import java.util.List;
-import java.util.stream.Stream;
+import java.util.Optional;
 import org.springframework.beans.factory.ObjectProvider;
 
 /**
@@ -25,17 +25,8 @@ record Watched(
     return () -> kinds.orderedStream().map(Supplier::get).flatMap(Collection::stream).toList();
   }
 
-  /** Whether it runs as it should; of one that was never started, true. */
-  boolean working() {
-    return own().allMatch(LatestRun::working);
-  }
-
-  /** The names of sources that do not receive at present. */
-  List<String> sourcesInTrouble() {
-    return own().flatMap(each -> each.sourcesInTrouble().stream()).sorted().toList();
-  }
-
-  private Stream<LatestRun> own() {
-    return runs.stream().filter(each -> each.isOf(kind, name));
+  /** Empty for one that the application starts by itself: nobody here knows whether it runs. */
+  Optional<LatestRun> run() {
+    return runs.stream().filter(each -> each.isOf(kind, name)).findFirst();
   }
 }
