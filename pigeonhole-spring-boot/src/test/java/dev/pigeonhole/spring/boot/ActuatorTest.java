@@ -3,12 +3,17 @@ package dev.pigeonhole.spring.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.pigeonhole.Channel;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.admin.AuditEntry;
+import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.codec.PayloadCodec;
+import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.spring.InboxHandler;
 import dev.pigeonhole.spring.PigeonholeLifecycle;
+import dev.pigeonhole.support.Eventually;
 import jakarta.servlet.Filter;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletRequestWrapper;
@@ -20,9 +25,11 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.security.Principal;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -34,12 +41,18 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
 
 /** What operators see and do over HTTP. */
 class ActuatorTest {
+  private static final Duration LONG = Duration.ofSeconds(60);
+
   private final HttpClient http = HttpClient.newHttpClient();
 
   record Order(String id) {}
+
+  record Refund(String id) {}
 
   @Test
   void operatorsSeeWhereThingsStandAndRetryWhatIsPoisoned() throws Exception {
@@ -116,6 +129,95 @@ class ActuatorTest {
       assertThat(post(context, pause.formatted("")).statusCode())
           .as("a database that does not answer")
           .isEqualTo(500);
+    }
+  }
+
+  @Test
+  void aChangeConcernsWhatItChoosesAlone() throws Exception {
+    try (ConfigurableApplicationContext context =
+        run(TwoHandlers.class, "pigeonhole.inbox.retry.max-attempts=1")) {
+      Inbox inbox = context.getBean(Inbox.class);
+      inbox.accept("orders", Message.of("m-1", new Order("o-1")).from("shop"));
+      inbox.accept("refunds", Message.of("m-2", new Refund("r-1")).from("bank"));
+      inbox.drain();
+      String failedWith = "";
+      for (JsonNode each : json(get(context, "/inbox")).path("failures")) {
+        if (each.path("handlers").toString().equals("[\"pay-back\"]")) {
+          failedWith = each.path("failedWith").asString();
+        }
+      }
+
+      String change = "{\"action\":\"%s\",%s,\"reason\":\"r\"}";
+      List<String> choices =
+          List.of(
+              "\"handler\":\"pay-back\"",
+              "\"type\":\"Refund\"",
+              "\"channel\":\"refunds\"",
+              "\"source\":\"bank\"",
+              "\"id\":\"m-2\"",
+              "\"failedWith\":\"%s\"".formatted(failedWith));
+      for (String choice : choices) {
+        JsonNode done = json(post(context, change.formatted("retry", choice)));
+        assertThat(done.path("changed").asInt()).as(choice).isEqualTo(1);
+        assertThat(refund(inbox)).as(choice).isEqualTo(DeliveryState.PENDING);
+        assertThat(order(inbox)).as(choice).isEqualTo(DeliveryState.POISONED);
+        inbox.drain();
+      }
+      String neither = "\"id\":\"m-2\",\"source\":\"shop\"";
+      assertThat(post(context, change.formatted("discard", neither)).body())
+          .contains("\"matched\":0");
+
+      post(context, change.formatted("discard", choices.get(5)));
+      assertThat(refund(inbox)).isEqualTo(DeliveryState.DISCARDED);
+      assertThat(order(inbox)).isEqualTo(DeliveryState.POISONED);
+      post(context, change.formatted("complete", "\"id\":\"m-1\""));
+      assertThat(order(inbox)).isEqualTo(DeliveryState.COMPLETED);
+    }
+  }
+
+  private static DeliveryState order(Inbox inbox) {
+    return inbox.admin().find("shop", "m-1", "see").orElseThrow().state();
+  }
+
+  private static DeliveryState refund(Inbox inbox) {
+    return inbox.admin().find("bank", "m-2", "pay-back").orElseThrow().state();
+  }
+
+  @Test
+  void whatIsPausedGoesOnAndAMisspeltDryRunIsNone() throws Exception {
+    try (ConfigurableApplicationContext context = run()) {
+      Inbox inbox = context.getBean(Inbox.class);
+      String change = "{\"action\":\"%s\",\"handler\":\"see\",\"reason\":\"r\"%s}";
+      assertThat(post(context, change.formatted("pause", ",\"dryrun\":true")).body())
+          .contains("\"changed\":1")
+          .contains("\"dryRun\":false");
+      assertThat(inbox.admin().paused()).hasSize(1);
+      assertThat(post(context, change.formatted("resume", "")).body()).contains("\"changed\":1");
+      assertThat(inbox.admin().paused()).isEmpty();
+    }
+  }
+
+  @Test
+  void anInboxThatIsWokenLooksForWhatOthersHaveStored() throws Exception {
+    try (ConfigurableApplicationContext context =
+        run(
+            Recording.class,
+            "pigeonhole.inbox.background-processing=true",
+            "pigeonhole.inbox.polling.min=1d",
+            "pigeonhole.inbox.polling.max=1d")) {
+      List<String> seen = context.getBean(Recording.class).seen;
+      context.getBean(Inbox.class).accept("orders", Message.of("m-1", new Order("o-1")));
+      Eventually.until(LONG, () -> seen.contains("o-1"));
+
+      // As another node would, of which this one does not hear.
+      Channel orders = Channel.named("orders").on(Order.class).handle("see", each -> {}).build();
+      Inbox.on(context.getBean(JdbcStore.class))
+          .codec(context.getBean(PayloadCodec.class))
+          .channel(orders)
+          .build()
+          .accept("orders", Message.of("m-2", new Order("o-2")));
+      assertThat(post(context, "{\"action\":\"wake\"}").statusCode()).isEqualTo(200);
+      Eventually.until(LONG, () -> seen.contains("o-2"));
     }
   }
 
@@ -256,6 +358,10 @@ class ActuatorTest {
             });
   }
 
+  private static JsonNode json(HttpResponse<String> response) {
+    return JsonMapper.shared().readTree(response.body());
+  }
+
   private static ConfigurableApplicationContext run(String... more) {
     return run(Handling.class, more);
   }
@@ -310,6 +416,25 @@ class ActuatorTest {
     @InboxHandler(channel = "orders", key = "see")
     void see(Order order) {
       throw new PoisonException("no use: " + order.id());
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class TwoHandlers extends Handling {
+    @InboxHandler(channel = "refunds", key = "pay-back")
+    void payBack(Refund refund) {
+      throw new IllegalStateException("the bank is closed: " + refund.id());
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class Recording {
+    final List<String> seen = new CopyOnWriteArrayList<>();
+
+    @InboxHandler(channel = "orders", key = "see")
+    void see(Order order) {
+      seen.add(order.id());
     }
   }
 
