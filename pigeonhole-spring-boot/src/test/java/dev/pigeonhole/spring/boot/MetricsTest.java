@@ -6,8 +6,11 @@ import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.micrometer.InboxMetrics;
 import dev.pigeonhole.micrometer.OutboxMetrics;
+import dev.pigeonhole.micrometer.ProcessConvention;
+import dev.pigeonhole.micrometer.RelayConvention;
 import dev.pigeonhole.micrometer.StoredTraces;
 import dev.pigeonhole.outbox.Outbox;
+import dev.pigeonhole.spring.OutboxTemplate;
 import dev.pigeonhole.spring.boot.AutoConfigurationTest.Order;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
@@ -18,6 +21,8 @@ import io.micrometer.tracing.propagation.Propagator;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
 
 /** Meters come where there is somebody to keep them. */
 class MetricsTest {
@@ -77,6 +82,45 @@ class MetricsTest {
                           .gauges())
                   .isNotEmpty();
             });
+  }
+
+  @Test
+  void conventionsOfOnesOwnNameAttempts() {
+    runner()
+        .withUserConfiguration(AutoConfigurationTest.Publishing.class)
+        .withBean(SimpleMeterRegistry.class)
+        .withBean(OwnProcessNames.class)
+        .withBean(OwnRelayNames.class)
+        .withPropertyValues(
+            "pigeonhole.outbox.enabled=true", "pigeonhole.outbox.background-processing=false")
+        .run(
+            context -> {
+              handle(context.getBean(Inbox.class));
+              new TransactionTemplate(context.getBean(PlatformTransactionManager.class))
+                  .executeWithoutResult(
+                      tx ->
+                          context
+                              .getBean(OutboxTemplate.class)
+                              .publish(Message.of("m-1", new Order("o-1"))));
+              context.getBean(Outbox.class).drain();
+              MeterRegistry registry = context.getBean(MeterRegistry.class);
+              assertThat(registry.get("shop.handle").timer().count()).isEqualTo(1);
+              assertThat(registry.get("shop.send").timer().count()).isEqualTo(1);
+            });
+  }
+
+  static final class OwnProcessNames implements ProcessConvention {
+    @Override
+    public String getName() {
+      return "shop.handle";
+    }
+  }
+
+  static final class OwnRelayNames implements RelayConvention {
+    @Override
+    public String getName() {
+      return "shop.send";
+    }
   }
 
   @Test
