@@ -119,31 +119,38 @@ public record ServiceParts(Path classes, List<Path> libraries) {
 
   /** Packs the classes into a jar, with what its manifest is to say. */
   public Path pack(Path jar, Map<Attributes.Name, String> says) {
-    Manifest manifest = new Manifest();
-    manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
-    says.forEach(manifest.getMainAttributes()::put);
-    return pack(classes, jar, manifest);
+    return pack(classes, jar, says);
   }
 
-  /** The libraries, each a jar: those that are none are packed into this directory. */
-  public List<Path> packLibraries(Path directory) {
+  /**
+   * The libraries, each a jar: those that are none are packed into this directory, with what their
+   * manifests are to say.
+   */
+  public List<Path> packLibraries(Path directory, Map<Attributes.Name, String> says) {
     return libraries.stream()
         .map(
             each ->
                 Files.isRegularFile(each)
                     ? each
-                    : pack(each, directory.resolve(moduleOf(each) + ".jar"), new Manifest()))
+                    : pack(each, directory.resolve(moduleOf(each) + ".jar"), says))
         .toList();
   }
 
-  private static Path pack(Path directory, Path jar, Manifest manifest) {
+  private static Path pack(Path directory, Path jar, Map<Attributes.Name, String> says) {
+    Manifest manifest = new Manifest();
+    manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
+    says.forEach(manifest.getMainAttributes()::put);
     try {
       Files.createDirectories(jar.toAbsolutePath().getParent());
       try (OutputStream file = Files.newOutputStream(jar);
           JarOutputStream out = new JarOutputStream(file, manifest)) {
-        for (Path each : filesIn(directory)) {
-          out.putNextEntry(new ZipEntry(nameIn(directory, each)));
-          Files.copy(each, out);
+        for (Path each : allIn(directory)) {
+          if (Files.isRegularFile(each)) {
+            out.putNextEntry(new ZipEntry(nameIn(directory, each)));
+            Files.copy(each, out);
+          } else { // without which Spring Boot finds no version of a package
+            out.putNextEntry(new ZipEntry(nameIn(directory, each) + "/"));
+          }
           out.closeEntry();
         }
       }
@@ -153,13 +160,17 @@ public record ServiceParts(Path classes, List<Path> libraries) {
     }
   }
 
-  /** None if there is no such directory: a module may have nothing but dependencies. */
   private static List<Path> filesIn(Path directory) throws IOException {
+    return allIn(directory).stream().filter(Files::isRegularFile).toList();
+  }
+
+  /** None if there is no such directory: a module may have nothing but dependencies. */
+  private static List<Path> allIn(Path directory) throws IOException {
     if (!Files.isDirectory(directory)) {
       return List.of();
     }
     try (Stream<Path> all = Files.walk(directory)) {
-      return all.filter(Files::isRegularFile).sorted().toList();
+      return all.filter(each -> !each.equals(directory)).sorted().toList();
     }
   }
 

@@ -55,7 +55,7 @@ class ServicePartsTest {
   private Path pack(ServiceParts parts) throws IOException {
     Path packed = home.resolve("packed");
     StringBuilder names = new StringBuilder();
-    for (Path each : parts.packLibraries(packed.resolve("lib"))) {
+    for (Path each : parts.packLibraries(packed.resolve("lib"), Map.of())) {
       Path library = packed.resolve("lib").resolve(each.getFileName());
       if (!library.equals(each)) {
         Files.write(library, Files.readAllBytes(each));

@@ -117,7 +117,7 @@ class KilledServiceTest {
     }
     Path packed = Path.of("target/packed");
     String libraries =
-        parts.packLibraries(packed.resolve("lib")).stream()
+        parts.packLibraries(packed.resolve("lib"), Map.of()).stream()
             .map(each -> each.toUri().toString())
             .collect(Collectors.joining(" "));
     return parts.pack(

@@ -10,6 +10,7 @@ import dev.pigeonhole.support.RabbitServer;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import org.junit.jupiter.api.Test;
+import tools.jackson.databind.JsonNode;
 
 /** The same service with a broker between its outbox and its inbox. */
 class OverRabbitMqTest {
@@ -51,6 +52,10 @@ class OverRabbitMqTest {
       assertThat(service.json("/actuator/health").at("/components/rabbit/status").asString())
           .isEqualTo("UP");
       assertThat(service.toSend()).isZero();
+      JsonNode info = service.json("/actuator/info").path("pigeonhole");
+      assertThat(info.path("version").asString()).isEqualTo(ExecutableJar.version());
+      assertThat(info.path("store").asString()).contains("PostgreSQL");
+      assertThat(info.path("transports").toString()).isEqualTo("[\"rabbitmq\"]");
       assertThat(Meters.missingIn(service.prometheus())).isEmpty();
     }
   }
