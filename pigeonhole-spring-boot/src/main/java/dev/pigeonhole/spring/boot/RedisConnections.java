@@ -32,7 +32,7 @@ final class RedisConnections {
           ("pigeonhole.lease-guard takes one server from spring.data.redis, and there it is a %s."
                   + " Declare a bean of UnifiedJedis for it, such as a RedisClusterClient or a"
                   + " RedisSentinelClient.")
-              .formatted(kind));
+              .formatted(kind.isEmpty() ? "connection without any" : kind));
     }
     DefaultJedisClientConfig.Builder config =
         DefaultJedisClientConfig.builder()
@@ -57,7 +57,7 @@ final class RedisConnections {
     if (details.getSentinel() != null) {
       return "group of sentinels";
     }
-    return details.getStandalone() == null ? "primary with replicas" : "";
+    return details.getMasterReplica() != null ? "primary with replicas" : "";
   }
 
   private static void millis(@Nullable Duration time, IntConsumer option) {

@@ -13,6 +13,7 @@ import dev.pigeonhole.testkit.MemoryGuardStore;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -233,15 +234,26 @@ class LeaseGuardTest {
 
   @Test
   void severalServersAskForAClientOfOnesOwn() {
-    asked()
-        .withPropertyValues("spring.data.redis.cluster.nodes=one:7000,two:7000")
-        .run(
-            context ->
-                assertThat(context)
-                    .getFailure()
-                    .rootCause()
-                    .hasMessageStartingWith("PH-CFG-16: pigeonhole.lease-guard takes one server")
-                    .hasMessageContaining("it is a cluster"));
+    Map.of(
+            "cluster", List.of("spring.data.redis.cluster.nodes=one:7000,two:7000"),
+            "group of sentinels",
+                List.of(
+                    "spring.data.redis.sentinel.master=shop",
+                    "spring.data.redis.sentinel.nodes=one:7000,two:7000"),
+            "primary with replicas",
+                List.of("spring.data.redis.masterreplica.nodes=one:7000,two:7000"))
+        .forEach(
+            (kind, said) ->
+                asked()
+                    .withPropertyValues(said.toArray(String[]::new))
+                    .run(
+                        context ->
+                            assertThat(context)
+                                .getFailure()
+                                .rootCause()
+                                .hasMessageStartingWith(
+                                    "PH-CFG-16: pigeonhole.lease-guard takes one server")
+                                .hasMessageContaining("there it is a " + kind + ". Declare a")));
   }
 
   private boolean runs(LeaseGuard guard) {
