@@ -147,6 +147,7 @@ class LeaseGuardTest {
         .withPropertyValues(
             "spring.data.redis.host=127.0.0.1",
             "spring.data.redis.port=" + server.port(),
+            "spring.data.redis.timeout=60s", // a handshake takes its time on a busy machine
             "spring.data.redis.ssl.bundle=shop",
             "spring.ssl.bundle.jks.shop.truststore.location=file:" + server.trust(),
             "spring.ssl.bundle.jks.shop.truststore.password=" + TlsProxy.PASSWORD,
