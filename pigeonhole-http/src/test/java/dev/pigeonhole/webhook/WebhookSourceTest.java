@@ -12,6 +12,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -28,6 +29,13 @@ import java.util.regex.Pattern;
 class WebhookSourceTest extends SourceContract {
   private static final String SECRET = "a secret that is long enough";
   private static final long PACE_NANOS = 10_000_000;
+
+  /**
+   * The server of the JDK forgets a connection that it accepts in the moment of its stop: nobody
+   * answers and nobody hangs up, so whoever waits for ever waits for ever.
+   */
+  private static final Duration PATIENCE_OF_SENDERS = Duration.ofSeconds(30);
+
   private static final Pattern CODE = Pattern.compile("PH-[A-Z]+-[0-9]+");
 
   @Override
@@ -91,6 +99,7 @@ class WebhookSourceTest extends SourceContract {
       HttpRequest.Builder request =
           HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/hooks/contract"))
               .POST(HttpRequest.BodyPublishers.ofByteArray(body))
+              .timeout(PATIENCE_OF_SENDERS)
               .header(
                   "X-Proof", HexFormat.of().formatHex(Proofs.hmac(SECRET.getBytes(UTF_8), body)));
       envelope.id().ifPresent(id -> request.header("X-Id", id));
