@@ -319,8 +319,8 @@ class SeveralInboxesTest {
                 problem(
                     context,
                     "PH-SPR-02: Idempotent method charge(Order)",
-                    "there is no single bean of GuardTemplate for it. Declare one, or name one with"
-                        + " guard = \"…\"."));
+                    "there is no single bean of GuardTemplate for it, so every repeat would run."
+                        + " Declare one, or name one with guard = \"…\""));
   }
 
   @Test
