@@ -62,22 +62,9 @@ final class Routes {
 
   /** Where the message goes in the transaction it is published in; null if it is relayed. */
   @Nullable Publisher shortcut(Message message) {
-    String type = message.type().orElse(null);
-    if (type != null) {
-      return shortcut(route -> route.answersTo(type));
-    }
-    Object payload = message.payload();
-    if (payload == null) {
-      return null;
-    }
-    Publisher own = shortcut(route -> route.type() == payload.getClass());
-    boolean relayed = sendings.stream().anyMatch(each -> each.route().type() == payload.getClass());
-    return own != null || relayed ? own : shortcut(route -> route.type().isInstance(payload));
-  }
-
-  private @Nullable Publisher shortcut(Predicate<Route<?>> takes) {
+    Route<?> route = taking(message).orElse(null);
     return shortcuts.stream()
-        .filter(each -> takes.test(each.route()))
+        .filter(each -> each.route() == route)
         .findFirst()
         .map(Shortcut::channel)
         .orElse(null);
@@ -85,24 +72,29 @@ final class Routes {
 
   /** Who sends a relayed message that names no source, if the mapper of its route says so. */
   Optional<String> source(Message message) {
-    return sending(message).flatMap(each -> each.route().mapper().source());
+    return taking(message).flatMap(route -> route.mapper().source());
   }
 
-  private Optional<Sending> sending(Message message) {
+  /** By the name of its type, or else by its class, or else by what that extends. */
+  private Optional<Route<?>> taking(Message message) {
     String type = message.type().orElse(null);
     if (type != null) {
-      return sending(route -> route.answersTo(type));
+      return taking(route -> route.answersTo(type));
     }
     Object payload = message.payload();
     if (payload == null) {
       return Optional.empty();
     }
-    return sending(route -> route.type() == payload.getClass())
-        .or(() -> sending(route -> route.type().isInstance(payload)));
+    return taking(route -> route.type() == payload.getClass())
+        .or(() -> taking(route -> route.type().isInstance(payload)));
   }
 
-  private Optional<Sending> sending(Predicate<Route<?>> takes) {
-    return sendings.stream().filter(each -> takes.test(each.route())).findFirst();
+  /** Of two that take it, the shortcut. */
+  private Optional<Route<?>> taking(Predicate<Route<?>> takes) {
+    return Stream.<Route<?>>concat(
+            shortcuts.stream().map(Shortcut::route), sendings.stream().map(Sending::route))
+        .filter(takes)
+        .findFirst();
   }
 
   InboxException unknown(String outbox, List<Message> messages, InboxException cause) {
