@@ -141,7 +141,7 @@ class GuardRetentionTest {
         RunningInbox running = inbox.start()) {
       guard.run(KEY, tx -> 1);
       inbox.accept("c", Message.of("m-1", "hello"));
-      Eventually.until("handled", Duration.ofSeconds(30), () -> count(database, "receipt") == 2);
+      Eventually.until("handled", Duration.ofMinutes(3), () -> count(database, "receipt") == 2);
       passes(Duration.ofSeconds(10));
 
       soon("the inbox forgets", () -> messages(database) == 1);

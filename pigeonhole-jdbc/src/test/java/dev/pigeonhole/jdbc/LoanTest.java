@@ -151,7 +151,7 @@ class LoanTest {
           .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.COMMIT_UNKNOWN));
       proxy.heal();
 
-      Eventually.until(Duration.ofSeconds(20), () -> rig.count("receipt") == 1);
+      Eventually.until(Duration.ofMinutes(3), () -> rig.count("receipt") == 1);
       rig.accept(rig.message("n", rig.a));
       unit(rig, rig.open(rig.a, 10));
       assertThat(rig.count("receipt")).isEqualTo(2);

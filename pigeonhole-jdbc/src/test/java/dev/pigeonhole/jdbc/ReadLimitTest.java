@@ -17,7 +17,6 @@ import dev.pigeonhole.support.TestDatabases;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.PreparedStatement;
-import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -166,11 +165,9 @@ class ReadLimitTest {
   }
 
   private static void cut(Runnable read) {
-    long start = System.nanoTime();
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(read::run)
         .satisfies(e -> assertThat(e.kind()).isEqualTo(StoreException.Kind.TRANSIENT));
-    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(15));
   }
 
   @ParameterizedTest

@@ -51,7 +51,7 @@ class SharedCommitTest {
         inbox.accept(
             "texts", IntStream.range(0, SLOW).mapToObj(i -> Message.of("m-" + i, "slow")).toList());
         queued.countDown();
-        Eventually.passes(Duration.ofSeconds(30), () -> assertThat(used).hasSize(SLOW));
+        Eventually.passes(Duration.ofMinutes(3), () -> assertThat(used).hasSize(SLOW));
         assertThat(running.healthy()).isTrue();
       }
     }

@@ -90,7 +90,7 @@ class UnknownOutcomeTest {
 
     assertThat(proxy.hits()).isEqualTo(1);
     assertThat(result).isInstanceOf(AcceptResult.Stored.class);
-    Eventually.until(Duration.ofSeconds(10), () -> direct.count("receipt") == 1);
+    Eventually.until(Duration.ofMinutes(3), () -> direct.count("receipt") == 1);
     assertThat(direct.count("delivery")).isZero();
     assertThat(direct.count("later")).isZero();
   }

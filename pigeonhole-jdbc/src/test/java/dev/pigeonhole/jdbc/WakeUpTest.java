@@ -35,7 +35,7 @@ import org.postgresql.PGNotification;
 
 /** Nodes that wake each other. */
 class WakeUpTest {
-  private static final Duration LIMIT = Duration.ofSeconds(30);
+  private static final Duration LIMIT = Duration.ofMinutes(3);
   private static final Duration NEVER = Duration.ofHours(1);
 
   private final Set<String> handled = ConcurrentHashMap.newKeySet();

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Takes what a source brings, remembers it, and answers as the test says. */
 final class Intake implements Acceptor {
-  static final Duration LIMIT = Duration.ofSeconds(60);
+  static final Duration LIMIT = Duration.ofMinutes(3);
   static final Disposition DONE = new Disposition.Done();
 
   private final List<Envelope> offered = new ArrayList<>(); // guarded by this, as all below

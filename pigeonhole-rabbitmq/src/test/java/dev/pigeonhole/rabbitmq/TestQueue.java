@@ -24,7 +24,7 @@ import java.util.function.UnaryOperator;
  * them: one straight, for the test, and one through a proxy, for what is tested.
  */
 final class TestQueue implements AutoCloseable {
-  private static final Duration LIMIT = Duration.ofSeconds(30);
+  private static final Duration LIMIT = Duration.ofMinutes(3);
   private static final String HOST = "/";
 
   private final RabbitServer server;

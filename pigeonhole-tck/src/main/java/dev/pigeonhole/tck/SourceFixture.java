@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Timeout;
 /** A broker with an empty queue, somebody to hand messages to, and the words of the contracts. */
 @Timeout(180)
 abstract class SourceFixture {
-  static final Duration PATIENCE = Duration.ofSeconds(60);
+  static final Duration PATIENCE = Duration.ofMinutes(3);
 
   final SourceContract contract;
   final Receiver receiver = new Receiver();

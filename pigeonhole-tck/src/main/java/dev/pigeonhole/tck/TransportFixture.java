@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(180)
 abstract class TransportFixture {
   /** For what should arrive; nobody waits this long. */
-  static final Duration PATIENCE = Duration.ofSeconds(60);
+  static final Duration PATIENCE = Duration.ofMinutes(3);
 
   /** For what cannot arrive. */
   static final Duration SHORT = Duration.ofSeconds(1);

@@ -5,6 +5,7 @@ import static dev.pigeonhole.HandlerOption.pausingAfter;
 import static dev.pigeonhole.HandlerOption.retrying;
 import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -246,7 +247,7 @@ class PauseBehaviourTest {
     }
     inbox.await("two probes", () -> calls.get() >= 2);
     down.set(false);
-    inbox.patience(ofSeconds(30)).awaitDrained();
+    inbox.patience(ofMinutes(3)).awaitDrained();
     assertThat(inbox).hasNoPoison();
   }
 

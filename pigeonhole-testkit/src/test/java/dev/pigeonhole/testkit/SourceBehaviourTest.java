@@ -4,6 +4,7 @@ import static dev.pigeonhole.HandlerOption.atMost;
 import static dev.pigeonhole.HandlerOption.retrying;
 import static java.time.Duration.ofDays;
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -42,7 +43,7 @@ import org.junit.jupiter.api.Timeout;
 /** Sources are started, paused, resumed and stopped by the inbox that they feed. */
 @Timeout(60)
 class SourceBehaviourTest {
-  private static final Duration PATIENCE = ofSeconds(30);
+  private static final Duration PATIENCE = ofMinutes(3);
 
   /** A source that delivers when the test says so, and remembers what it was told. */
   private static final class Tap implements MessageSource {

@@ -15,7 +15,7 @@ import redis.clients.jedis.RedisClient;
 
 /** An owner of a lease that dies or stands still, in a process of its own. */
 class LeaseCrashTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration PATIENCE = Duration.ofMinutes(3);
 
   private RedisServer server;
   private RedisClient jedis;

@@ -26,7 +26,7 @@ final class Nemesis implements AutoCloseable {
   /** From when until when a worker was dead, stopping or paused, in microseconds. */
   record Fault(String kind, long pid, long from, long until) {}
 
-  private static final Duration PATIENCE = Duration.ofSeconds(90);
+  private static final Duration PATIENCE = Duration.ofMinutes(3);
 
   private final List<JavaProcess> fleet = new ArrayList<>();
   private final List<JavaProcess> all = new ArrayList<>();
@@ -88,7 +88,7 @@ final class Nemesis implements AutoCloseable {
     JavaProcess victim = takeOne();
     long from = Worker.now();
     victim.terminate();
-    victim.waitFor(Duration.ofSeconds(30));
+    victim.waitFor(PATIENCE);
     victim.close();
     fleet.add(started());
     faults.add(new Fault("restart", victim.pid(), from, Long.MAX_VALUE));

@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class KafkaServer extends LocalServer {
 
-  private static final Duration LIMIT = Duration.ofSeconds(30);
+  private static final Duration LIMIT = Duration.ofMinutes(3);
   private static final int CONNECT_TIMEOUT_MILLIS = 5_000;
 
   private static @Nullable KafkaServer shared;

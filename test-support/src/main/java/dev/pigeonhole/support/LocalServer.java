@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 abstract class LocalServer implements AutoCloseable {
 
   private static final Duration START_LIMIT = Duration.ofMinutes(3);
-  private static final Duration STOP_LIMIT = Duration.ofSeconds(30);
+  private static final Duration STOP_LIMIT = Duration.ofMinutes(3);
   private static final Duration QUIT_LIMIT = Duration.ofSeconds(5);
   private static final int ATTEMPTS_TO_FIND_A_PORT = 5;
 

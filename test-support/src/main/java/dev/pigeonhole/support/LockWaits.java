@@ -31,6 +31,6 @@ public final class LockWaits {
           case H2 ->
               "SELECT count(*) FROM information_schema.sessions WHERE blocker_id IS NOT NULL";
         };
-    Eventually.until("somebody to wait", Duration.ofSeconds(20), () -> database.count(waiting) > 0);
+    Eventually.until("somebody to wait", Duration.ofMinutes(3), () -> database.count(waiting) > 0);
   }
 }

@@ -45,7 +45,7 @@ final class ServerProcess {
       exit "$code"
       """;
 
-  private static final Duration DEATH_LIMIT = Duration.ofSeconds(20);
+  private static final Duration DEATH_LIMIT = Duration.ofMinutes(3);
 
   private final Process watchdog;
   private final Path home;

@@ -121,7 +121,7 @@ class FaultProxyTest {
           .isInstanceOf(IOException.class);
     }
     assertThat(proxy.hits()).isOne();
-    Eventually.until(Duration.ofSeconds(5), () -> echo.received().equals("aaabaab"));
+    Eventually.until(Duration.ofMinutes(3), () -> echo.received().equals("aaabaab"));
   }
 
   @Test

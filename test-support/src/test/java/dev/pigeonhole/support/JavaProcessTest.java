@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 
 class JavaProcessTest {
 
-  private static final Duration LIMIT = Duration.ofSeconds(30);
+  private static final Duration LIMIT = Duration.ofMinutes(5);
 
   @Test
   void childGetsArgumentsPropertiesAndHeap() {

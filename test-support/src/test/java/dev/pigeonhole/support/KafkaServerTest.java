@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 
 class KafkaServerTest {
 
-  private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final Duration LIMIT = Duration.ofMinutes(5);
 
   private static KafkaServer server;
 

@@ -92,7 +92,7 @@ class LedgerTest {
   void everythingConfirmedSurvivesAKill() {
     Path path = directory.resolve("ledger");
     JavaProcess writer = JavaProcess.of(Writer.class).args(path).start();
-    writer.awaitLine("200", Duration.ofSeconds(30));
+    writer.awaitLine("200", Duration.ofMinutes(3));
     writer.kill9();
 
     int confirmed = Integer.parseInt(writer.output().get(writer.output().size() - 1));

@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class RabbitServerTest {
 
-  private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final Duration LIMIT = Duration.ofMinutes(5);
 
   private static RabbitServer server;
 

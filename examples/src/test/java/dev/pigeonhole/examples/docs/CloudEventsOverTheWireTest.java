@@ -42,7 +42,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Events of ours leave by a real transport and come back by the source of the same kind. */
 class CloudEventsOverTheWireTest {
-  private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final Duration LIMIT = Duration.ofMinutes(3);
   private static final List<byte @Nullable []> DATA =
       Arrays.asList(null, new byte[0], "{\"order\": \"o-1\"}".getBytes(UTF_8));
 

@@ -1,7 +1,7 @@
 package dev.pigeonhole.examples.docs;
 
 import static java.time.Duration.ofDays;
-import static java.time.Duration.ofSeconds;
+import static java.time.Duration.ofMinutes;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -182,7 +182,7 @@ class DocSnippetsSourceTest {
 
       RunningInbox running = inbox.start();
       try {
-        Eventually.until(ofSeconds(30), queue::isEmpty);
+        Eventually.until(ofMinutes(3), queue::isEmpty);
       } finally {
         running.close();
       }
@@ -234,7 +234,7 @@ class DocSnippetsSourceTest {
     try {
       queue.send(order("m-1", "o-1"));
       queue.send(order(null, "o-2"));
-      Eventually.until(ofSeconds(30), () -> queue.size() == 0 && !mailer.sent.isEmpty());
+      Eventually.until(ofMinutes(3), () -> queue.size() == 0 && !mailer.sent.isEmpty());
     } finally {
       running.close();
     }

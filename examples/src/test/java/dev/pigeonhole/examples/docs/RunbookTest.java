@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** The SQL that operators are given is that of the schema, and it answers. */
 class RunbookTest {
-  private static final Duration PATIENCE = Duration.ofMinutes(1);
+  private static final Duration PATIENCE = Duration.ofMinutes(3);
 
   @Test
   void theSqlForOperatorsIsMadeFromTheSchema() throws Exception {
