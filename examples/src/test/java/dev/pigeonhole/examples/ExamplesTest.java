@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The README shows parts of the examples, so each must do what it says. */
-@Timeout(60)
+@Timeout(600)
 class ExamplesTest {
 
   private static final Duration PATIENCE = Duration.ofMinutes(3);

@@ -52,7 +52,7 @@ import org.junit.jupiter.api.Timeout;
 import org.slf4j.LoggerFactory;
 
 /** Outgoing requests, as deliveries of an inbox see them. */
-@Timeout(60)
+@Timeout(600)
 class OutgoingHttpTest {
   private static final String KEY = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
   private static final String NEXT_KEY = "bmV4dCBzZWNyZXQgb2YgdGhlIHR3bw==";

@@ -53,7 +53,7 @@ import org.junit.jupiter.api.Timeout;
 import org.slf4j.LoggerFactory;
 
 /** Webhooks over real connections. */
-@Timeout(60)
+@Timeout(600)
 class WebhookServerTest {
   private static final String PATH = "/hooks/stripe";
   private static final int LIMIT = 1_000;

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** A primary that becomes a replica under a running inbox, and the other way round. */
-@Timeout(120)
+@Timeout(600)
 class DemotedServerTest {
   private volatile boolean demoted;
   private final AtomicInteger refused = new AtomicInteger();

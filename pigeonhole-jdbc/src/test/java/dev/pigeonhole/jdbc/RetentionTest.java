@@ -27,7 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Forgetting in a real database: by one at a time, under somebody's slow hands, by any clock. */
-@Timeout(120)
+@Timeout(600)
 class RetentionTest {
   private static final Duration PATIENCE = Duration.ofMinutes(3);
 

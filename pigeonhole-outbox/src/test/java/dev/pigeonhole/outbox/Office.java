@@ -24,7 +24,7 @@ final class Office {
   static final String SERVERS = "dev.pigeonhole.support.TestDatabases#servers";
   static final String POSTGRES = "dev.pigeonhole.outbox.Office#postgres";
 
-  static final Duration PATIENCE = Duration.ofMinutes(Size.of(1, 10));
+  static final Duration PATIENCE = Duration.ofMinutes(10);
   static final RetryPolicy ONCE = RetryPolicy.fixed(Duration.ofSeconds(1)).maxAttempts(1);
 
   final TestDatabase database;

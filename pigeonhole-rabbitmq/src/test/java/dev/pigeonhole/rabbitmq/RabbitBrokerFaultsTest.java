@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What a broker does to everybody: it ends, freezes, blocks, and loses patience. */
-@Timeout(300)
+@Timeout(600)
 class RabbitBrokerFaultsTest {
   private static final Duration QUICK = Duration.ofMillis(100);
 

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** From a queue through an inbox to its handlers. */
-@Timeout(300)
+@Timeout(600)
 class RabbitInboxTest {
   private final AtomicInteger runs = new AtomicInteger();
 

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
 
 /** A queue, a source that reads it, and the short words of the tests of both. */
-@Timeout(300)
+@Timeout(600)
 abstract class SourceTests {
   static final Duration QUICK = Duration.ofMillis(20);
 

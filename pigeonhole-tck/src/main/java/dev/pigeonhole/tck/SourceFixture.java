@@ -14,7 +14,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 
 /** A broker with an empty queue, somebody to hand messages to, and the words of the contracts. */
-@Timeout(180)
+@Timeout(600)
 abstract class SourceFixture {
   static final Duration PATIENCE = Duration.ofMinutes(3);
 

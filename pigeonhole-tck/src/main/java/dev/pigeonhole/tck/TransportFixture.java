@@ -16,7 +16,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 
 /** An empty target, a transport to it, and the words of the contracts. */
-@Timeout(180)
+@Timeout(600)
 abstract class TransportFixture {
   /** For what should arrive; nobody waits this long. */
   static final Duration PATIENCE = Duration.ofMinutes(3);

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Handlers that take several messages with one call. */
-@Timeout(60)
+@Timeout(600)
 class BatchBehaviourTest {
   private final Recorder events = new Recorder();
   private final List<List<String>> calls = new CopyOnWriteArrayList<>();

@@ -30,7 +30,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** In which steps many are changed, how many at most, and how it goes on where it was cut. */
-@Timeout(60)
+@Timeout(600)
 class BulkBehaviourTest {
   private static final Pattern WAY_OUT = Pattern.compile("operation\\(\"([^\"]+)\"\\)");
 

@@ -43,7 +43,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Several nodes on one store: shares, silence, takeover, crashes. */
-@Timeout(60)
+@Timeout(600)
 class ClusterBehaviourTest {
   private static final int LANES = 8;
   private static final String GHOST = "ghost";

@@ -44,7 +44,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What an operator sees of an inbox, and does to one or to many. */
-@Timeout(60)
+@Timeout(600)
 class OperatorBehaviourTest {
   private final MemoryStore store = MemoryStore.create();
   private final TestClock clock = new TestClock();

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Behaviour 64: messages of one ordering key run one at a time, in the order of receipt. */
-@Timeout(60)
+@Timeout(600)
 class OrderBehaviourTest {
   private static final int CROWD = 12_000;
 

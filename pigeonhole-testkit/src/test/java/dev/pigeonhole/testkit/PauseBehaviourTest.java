@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Handlers that an operator stops and lets go on. */
-@Timeout(60)
+@Timeout(600)
 class PauseBehaviourTest {
   private final MemoryStore store = MemoryStore.create();
   private final Recorder events = new Recorder();

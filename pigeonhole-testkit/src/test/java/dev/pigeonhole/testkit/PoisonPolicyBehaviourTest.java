@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What a poisoned delivery does to those behind it in its ordering key. */
-@Timeout(60)
+@Timeout(600)
 class PoisonPolicyBehaviourTest {
   private final List<String> ran = new CopyOnWriteArrayList<>();
   private final Set<String> poisonous = ConcurrentHashMap.newKeySet();

@@ -30,7 +30,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is forgotten, and when. */
-@Timeout(60)
+@Timeout(600)
 class RetentionBehaviourTest {
   private final TestClock clock = new TestClock();
   private final MemoryStore store = MemoryStore.create().clock(clock);

@@ -47,7 +47,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** An inbox with its threads: concurrency, timeouts, stopping. */
-@Timeout(60)
+@Timeout(600)
 class RunningBehaviourTest {
   private static final RetryPolicy AT_ONCE = RetryPolicy.fixed(ofMillis(1));
 

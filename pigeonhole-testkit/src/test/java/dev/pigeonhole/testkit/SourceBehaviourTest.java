@@ -41,7 +41,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Sources are started, paused, resumed and stopped by the inbox that they feed. */
-@Timeout(60)
+@Timeout(600)
 class SourceBehaviourTest {
   private static final Duration PATIENCE = ofMinutes(3);
 

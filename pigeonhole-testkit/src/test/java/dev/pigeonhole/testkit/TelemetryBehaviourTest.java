@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What meters and traces are made of: how attempts end, how long things take, what is stamped. */
-@Timeout(60)
+@Timeout(600)
 class TelemetryBehaviourTest {
   /** Writes down what it is told. */
   private static final class Witness implements Interceptor {
