@@ -29,15 +29,26 @@ public interface Interceptor {
   /** How an attempt ends. */
   enum End {
     /** The handler has finished the message. */
-    COMPLETED,
+    COMPLETED("completed"),
     /** It failed, or asked for another time, and will be repeated. */
-    RETRIED,
+    RETRIED("retry"),
     /** It failed, and will not be repeated until an operator acts. */
-    POISONED,
+    POISONED("poisoned"),
     /** It took too long, whatever comes of that. */
-    TIMED_OUT,
+    TIMED_OUT("timeout"),
     /** It does not count: it gave way to a stop, its lane was lost, or its transaction was. */
-    RELEASED
+    RELEASED("released");
+
+    private final String word;
+
+    End(String word) {
+      this.word = word;
+    }
+
+    /** What meters, traces and records call it. */
+    public String word() {
+      return word;
+    }
   }
 
   /** The rest of the attempt. To be called once, on the thread that it was given to. */

@@ -9,15 +9,6 @@ final class Outcomes {
   private Outcomes() {}
 
   static String word(Optional<Interceptor.End> end) {
-    if (end.isEmpty()) {
-      return KeyValue.NONE_VALUE;
-    }
-    return switch (end.get()) {
-      case COMPLETED -> "completed";
-      case RETRIED -> "retry";
-      case POISONED -> "poisoned";
-      case TIMED_OUT -> "timeout";
-      case RELEASED -> "released";
-    };
+    return end.map(Interceptor.End::word).orElse(KeyValue.NONE_VALUE);
   }
 }

@@ -31,10 +31,14 @@ class FlightRecorderTest {
                       if (text.equals("bad")) {
                         throw new PoisonException("never");
                       }
+                      if (text.equals("busy")) {
+                        throw new IllegalStateException("not now");
+                      }
                     })
                 .build());
     inbox.receive("m1", "fine");
     inbox.receive("m2", "bad");
+    inbox.receive("m3", "busy");
     inbox.drain();
   }
 
@@ -62,13 +66,16 @@ class FlightRecorderTest {
                     each.getString("messageId"),
                     "" + each.getInt("attempt"),
                     each.getString("outcome")))
-        .containsExactlyInAnyOrder("inbox h String m1 1 completed", "inbox h String m2 1 poisoned");
+        .containsExactlyInAnyOrder(
+            "inbox h String m1 1 completed",
+            "inbox h String m2 1 poisoned",
+            "inbox h String m3 1 retry"); // as the meters say it
     assertThat(
             events.stream()
                 .filter(each -> each.getEventType().getName().equals("pigeonhole.Poll"))
                 .mapToInt(each -> each.getInt("deliveries"))
                 .sum())
-        .isEqualTo(2);
+        .isEqualTo(3);
   }
 
   /** Run in a JVM without it. */
@@ -87,7 +94,7 @@ class FlightRecorderTest {
             .option("--limit-modules=java.base,java.sql,java.naming,java.management,java.xml")
             .start()) {
       process.awaitLine("recorder: false, all is well", Duration.ofMinutes(2));
-      assertThat(process.waitFor(Duration.ofMinutes(1))).isZero();
+      assertThat(process.waitFor(Duration.ofMinutes(5))).isZero();
     }
   }
 }

@@ -1,7 +1,6 @@
 package dev.pigeonhole.internal.dispatch;
 
 import dev.pigeonhole.Interceptor;
-import java.util.Locale;
 import jdk.jfr.Category;
 import jdk.jfr.Description;
 import jdk.jfr.Event;
@@ -53,7 +52,7 @@ final class HandlerAttemptRecord extends Event {
       type = ended.type();
       messageId = ended.work.message().id();
       attempt = ended.attempt();
-      outcome = end.name().toLowerCase(Locale.ROOT);
+      outcome = end.word();
       commit();
     }
   }
