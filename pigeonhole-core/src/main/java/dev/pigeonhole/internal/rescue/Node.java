@@ -173,7 +173,9 @@ public final class Node {
             .addKeyValue("pigeonhole.inbox", events.inbox())
             .addKeyValue("pigeonhole.node", name)
             .log("Node {} was declared dead by another node; it starts again", name);
-        moved(InboxEvent.Move.LOST, cells.owned().size() + cells.leaving().size());
+        Set<Cell> ours = new HashSet<>(cells.owned());
+        ours.addAll(cells.leaving());
+        tellLost(ours);
         cells.lost();
         told.clear();
         join();
@@ -252,7 +254,7 @@ public final class Node {
             .map(CellRow::cell)
             .toList();
     if (!gone.isEmpty()) {
-      moved(InboxEvent.Move.LOST, gone.size());
+      tellLost(gone);
       cells.gone(gone);
     }
     List<CellRow> gained = adopted(all);
@@ -284,6 +286,11 @@ public final class Node {
     }
     moved(InboxEvent.Move.RESCUED, rescued);
     moved(InboxEvent.Move.ACQUIRED, gained.size() - rescued);
+  }
+
+  /** Each once: the dispatcher may not have heard of it when it is looked at again. */
+  private void tellLost(Collection<Cell> gone) {
+    moved(InboxEvent.Move.LOST, (int) gone.stream().filter(told::contains).count());
   }
 
   private void moved(InboxEvent.Move move, int lanes) {
