@@ -37,19 +37,26 @@ record Settings(int port, String url, String user, String password, double stock
       given.put(parts[0], parts[1]);
     }
     return new Settings(
-        (int) number(given, "port", 8080),
+        port(given.getOrDefault("port", "8080")),
         given.getOrDefault("url", URL),
         given.getOrDefault("user", ""),
         given.getOrDefault("password", ""),
-        number(given, "stock-per-second", 1000));
+        rate(given.getOrDefault("stock-per-second", "1000")));
   }
 
-  private static double number(Map<String, String> given, String name, int otherwise) {
-    String text = given.getOrDefault(name, otherwise + "");
-    try {
-      return Double.parseDouble(text);
-    } catch (NumberFormatException e) {
-      throw new IllegalArgumentException("--%s needs a number, not '%s'".formatted(name, text), e);
+  private static int port(String text) {
+    if (!text.matches("\\d{1,5}") || Integer.parseInt(text) > 65_535) {
+      throw new IllegalArgumentException(
+          "--port needs a number from 0 to 65535, not '%s'".formatted(text));
     }
+    return Integer.parseInt(text);
+  }
+
+  private static double rate(String text) {
+    if (!text.matches("\\d{1,6}(\\.\\d+)?") || Double.parseDouble(text) == 0) {
+      throw new IllegalArgumentException(
+          "--stock-per-second needs a number above 0, not '%s'".formatted(text));
+    }
+    return Double.parseDouble(text);
   }
 }
