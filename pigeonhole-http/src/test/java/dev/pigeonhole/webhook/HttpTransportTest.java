@@ -44,7 +44,7 @@ class HttpTransportTest extends TransportContract {
   private static Sent send(Server server) throws InterruptedException {
     Envelope envelope =
         Envelope.of("http", "x").id("m-1").type("t").body("{}".getBytes(UTF_8)).build();
-    return server.transport().send(List.of(envelope), Duration.ofSeconds(30)).get(0);
+    return server.transport().send(List.of(envelope), Duration.ofMinutes(5)).get(0);
   }
 
   @Test
@@ -84,7 +84,7 @@ class HttpTransportTest extends TransportContract {
             })) {
       Transport transport = outgoing(partner).timeout(Duration.ofMillis(200)).transport();
       Envelope envelope = Envelope.of("http", "x").id("m-1").type("t").build();
-      Sent sent = transport.send(List.of(envelope), Duration.ofSeconds(30)).get(0);
+      Sent sent = transport.send(List.of(envelope), Duration.ofMinutes(5)).get(0);
       done.countDown();
       assertThat(((Sent.Failed) sent).cause())
           .hasMessageStartingWith("PH-OBX-04")
@@ -138,7 +138,7 @@ class HttpTransportTest extends TransportContract {
     Transport transport = outgoing(partner).header("Authorization", "Bearer ours").transport();
     Envelope envelope =
         Envelope.of("http", "x").id("m-1").type("t").headers(Headers.of(headers)).build();
-    assertThat(transport.send(List.of(envelope), Duration.ofSeconds(30)))
+    assertThat(transport.send(List.of(envelope), Duration.ofMinutes(5)))
         .containsExactly(new Sent.Confirmed());
   }
 

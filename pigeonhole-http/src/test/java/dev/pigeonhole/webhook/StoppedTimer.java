@@ -24,7 +24,7 @@ final class StoppedTimer implements Cut.Timer {
 
   /** What has begun after the one before. */
   CompletableFuture<?> next() throws InterruptedException {
-    CompletableFuture<?> next = waits.poll(30, TimeUnit.SECONDS);
+    CompletableFuture<?> next = waits.poll(300, TimeUnit.SECONDS);
     if (next == null) {
       throw new AssertionError("nobody waits for anything");
     }

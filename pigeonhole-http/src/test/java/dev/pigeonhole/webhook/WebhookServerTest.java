@@ -626,7 +626,7 @@ class WebhookServerTest {
 
   private static void await(CountDownLatch latch) {
     try {
-      if (!latch.await(30, TimeUnit.SECONDS)) {
+      if (!latch.await(300, TimeUnit.SECONDS)) {
         throw new AssertionError("nobody came");
       }
     } catch (InterruptedException e) {

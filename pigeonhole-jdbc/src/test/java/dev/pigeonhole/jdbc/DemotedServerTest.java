@@ -90,7 +90,7 @@ class DemotedServerTest {
       demoted = false;
       inbox.accept("c", Message.of("m-2", "x"));
       Eventually.passes(
-          Duration.ofSeconds(60),
+          Duration.ofMinutes(5),
           () -> {
             for (String id : new String[] {"m-1", "m-2"}) {
               assertThat(view(inbox, id).state()).isEqualTo(DeliveryState.COMPLETED);

@@ -48,7 +48,7 @@ class GateTest {
       rig.complete(rig.open(rig.b, 10));
       other.rollback();
     }
-    List<AcceptResult> results = waiting.get(30, TimeUnit.SECONDS);
+    List<AcceptResult> results = waiting.get(300, TimeUnit.SECONDS);
 
     assertThat(results).allMatch(each -> each instanceof AcceptResult.Known);
     Delivery open = rig.only(rig.b);
@@ -79,7 +79,7 @@ class GateTest {
           () -> rig.count("message") == 2);
       other.rollback();
     }
-    List<AcceptResult> results = accepting.get(30, TimeUnit.SECONDS);
+    List<AcceptResult> results = accepting.get(300, TimeUnit.SECONDS);
 
     assertThat(results).allMatch(each -> each instanceof AcceptResult.Stored);
     assertThat(seq(results.get(1))).isLessThan(seq(results.get(2)));
@@ -140,7 +140,7 @@ class GateTest {
             () -> rig.count("message") == 2);
         other.rollback();
       }
-      List<AcceptResult> results = accepting.get(30, TimeUnit.SECONDS);
+      List<AcceptResult> results = accepting.get(300, TimeUnit.SECONDS);
 
       assertThat(results.get(0)).isInstanceOf(AcceptResult.Stored.class);
       assertThat(results.get(1)).isInstanceOf(AcceptResult.Known.class);

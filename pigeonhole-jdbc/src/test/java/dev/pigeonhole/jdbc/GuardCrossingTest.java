@@ -488,7 +488,7 @@ class GuardCrossingTest {
       }
       Eventually.until(
           "nothing is open",
-          Duration.ofSeconds(60),
+          Duration.ofMinutes(5),
           () -> rig.count("delivery") + rig.count("later") == 0);
     } finally {
       threads.shutdownNow();

@@ -142,7 +142,7 @@ class GuardFaultTest {
       LockWaits.awaitOne(direct.database);
       proxy.cut();
 
-      assertThatThrownBy(() -> run.get(30, TimeUnit.SECONDS))
+      assertThatThrownBy(() -> run.get(300, TimeUnit.SECONDS))
           .cause()
           .isInstanceOf(StoreException.class)
           .satisfies(

@@ -59,7 +59,7 @@ class GuardRetentionTest {
   private void soon(String what, BooleanSupplier condition) {
     Eventually.until(
         what,
-        Duration.ofSeconds(30),
+        Duration.ofMinutes(5),
         () -> {
           passes(Duration.ofMillis(10));
           return condition.getAsBoolean();
@@ -149,7 +149,7 @@ class GuardRetentionTest {
 
       Eventually.until(
           "the guard forgets",
-          Duration.ofSeconds(60),
+          Duration.ofMinutes(5),
           () -> {
             passes(Duration.ofSeconds(1));
             return messages(database) == 0;
@@ -255,7 +255,7 @@ class GuardRetentionTest {
 
       Eventually.until(
           "the inbox forgets",
-          Duration.ofSeconds(30),
+          Duration.ofMinutes(5),
           () -> {
             passes(Duration.ofHours(2));
             inbox.drain(); // forgets nothing while the guard is at it
@@ -277,7 +277,7 @@ class GuardRetentionTest {
       passes(Duration.ofSeconds(6));
 
       Eventually.until(
-          "the answer is gone", Duration.ofSeconds(30), () -> count(database, "answer") == 0);
+          "the answer is gone", Duration.ofMinutes(5), () -> count(database, "answer") == 0);
       assertThat(guard.answer(KEY, String.class, tx -> "second"))
           .isInstanceOfSatisfying(
               Guarded.Repeat.class, repeat -> assertThat(repeat.answer()).isEmpty());

@@ -51,7 +51,7 @@ class InterceptorTest {
       inbox.accept("texts", Message.of("m", "x"));
       Eventually.until(
           "a receipt",
-          Duration.ofSeconds(30),
+          Duration.ofMinutes(5),
           () -> inbox.admin().counts().get(0).completed().value() == 1);
     }
 

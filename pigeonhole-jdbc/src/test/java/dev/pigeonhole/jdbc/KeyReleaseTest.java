@@ -124,7 +124,7 @@ class KeyReleaseTest {
       poisonous.clear();
       Eventually.until(
           "everything to be done",
-          Duration.ofSeconds(120),
+          Duration.ofMinutes(5),
           () -> {
             for (BlockedKey key : other.admin().blockedKeys(10)) {
               other.admin().releaseKey(key.handler(), key.orderingKey(), "go on");

@@ -64,7 +64,7 @@ class MigrationTest {
                 .start());
       }
       for (JavaProcess child : children) {
-        assertThat(child.waitFor(Duration.ofSeconds(120))).as("%s", child.output()).isZero();
+        assertThat(child.waitFor(Duration.ofMinutes(5))).as("%s", child.output()).isZero();
       }
       assertThat(Rig.on(database).count("schema_history")).isEqualTo(1);
     }

@@ -87,7 +87,7 @@ class PriorityTest {
           });
       Eventually.until(
           "all receipts",
-          Duration.ofSeconds(60),
+          Duration.ofMinutes(5),
           () -> one.admin().counts().get(0).completed().value() == many);
       assertThat(first.healthy()).isTrue();
       assertThat(second.healthy()).isTrue();

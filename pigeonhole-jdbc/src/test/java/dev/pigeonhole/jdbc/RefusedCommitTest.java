@@ -196,7 +196,7 @@ class RefusedCommitTest {
   }
 
   private static <T> T next(BlockingQueue<T> queue) throws InterruptedException {
-    @Nullable T next = queue.poll(60, TimeUnit.SECONDS);
+    @Nullable T next = queue.poll(300, TimeUnit.SECONDS);
     assertThat(next).isNotNull();
     return next;
   }

@@ -94,7 +94,7 @@ class RetentionTest {
     } finally {
       goOn.countDown();
     }
-    assertThat(first.get(30, TimeUnit.SECONDS)).isEqualTo(new Pruning.Step(1, 0, false));
+    assertThat(first.get(300, TimeUnit.SECONDS)).isEqualTo(new Pruning.Step(1, 0, false));
     assertThat(rig.count("message")).isZero();
   }
 
@@ -102,7 +102,7 @@ class RetentionTest {
     boolean interrupted = false;
     while (true) {
       try {
-        if (!latch.await(90, TimeUnit.SECONDS)) {
+        if (!latch.await(300, TimeUnit.SECONDS)) {
           throw new AssertionError("waited in vain");
         }
         break;

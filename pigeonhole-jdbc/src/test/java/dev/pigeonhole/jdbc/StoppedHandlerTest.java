@@ -52,7 +52,7 @@ class StoppedHandlerTest {
             .build();
     inbox.accept("c", Message.of("m", "x"));
     try (RunningInbox running = inbox.start()) {
-      assertThat(begun.await(30, TimeUnit.SECONDS)).isTrue();
+      assertThat(begun.await(300, TimeUnit.SECONDS)).isTrue();
       assertThat(running.healthy()).isTrue();
     }
     DeliveryView released = inbox.find("c", "m", "h").orElseThrow();
@@ -63,7 +63,7 @@ class StoppedHandlerTest {
 
     try (RunningInbox running = inbox.start()) {
       Eventually.passes(
-          Duration.ofSeconds(30),
+          Duration.ofMinutes(5),
           () ->
               assertThat(inbox.find("c", "m", "h").orElseThrow().state())
                   .isEqualTo(DeliveryState.COMPLETED));

@@ -97,7 +97,7 @@ public class TransactionFaultTest {
     } catch (StoreException e) {
       thrown = e;
     }
-    other.get(30, TimeUnit.SECONDS);
+    other.get(300, TimeUnit.SECONDS);
 
     if (thrown == null) {
       // The other one was the victim this time: everything is there.
@@ -206,7 +206,7 @@ public class TransactionFaultTest {
             (row, connection) ->
                 notMarked.set(
                     CompletableFuture.supplyAsync(() -> rig.store.deliveries().mark(both, 7, false))
-                        .get(30, TimeUnit.SECONDS)));
+                        .get(300, TimeUnit.SECONDS)));
 
     assertThat(notMarked.get()).containsExactly(held);
     assertThat(TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - began)).isLessThan(4);
@@ -250,7 +250,7 @@ public class TransactionFaultTest {
                           used.complete(connection);
                           run(connection, sleep);
                         }));
-    aborting.get(30, TimeUnit.SECONDS);
+    aborting.get(300, TimeUnit.SECONDS);
 
     assertThat(rig.complete(List.of(delivery))).isEmpty();
   }

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Timeout;
 /** Sources on a real broker, somebody who takes what they bring, and the words of the tests. */
 @Timeout(600)
 abstract class BrokerTest {
-  static final Duration LIMIT = Duration.ofSeconds(90);
+  static final Duration LIMIT = Duration.ofMinutes(5);
   static final boolean FULL = "full".equals(System.getProperty("pigeonhole.size"));
 
   final TestBroker broker;

@@ -78,7 +78,7 @@ class KafkaSourceTest extends BrokerSourceContract {
             .removeMembersFromConsumerGroup(
                 broker.group, new RemoveMembersFromConsumerGroupOptions())
             .all()
-            .get(30, TimeUnit.SECONDS);
+            .get(300, TimeUnit.SECONDS);
       } catch (ExecutionException e) {
         // It was about to come back after the last time, so there was nobody to throw out.
       } catch (TimeoutException e) {

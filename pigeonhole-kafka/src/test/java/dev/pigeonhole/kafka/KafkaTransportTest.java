@@ -40,7 +40,7 @@ import org.junit.jupiter.api.Test;
 
 /** The transport passes the contract on a real broker. */
 class KafkaTransportTest extends BrokerTransportContract {
-  private static final Duration LIMIT = Duration.ofSeconds(90);
+  private static final Duration LIMIT = Duration.ofMinutes(5);
 
   private static FaultProxy proxy;
   private static KafkaServer server;

@@ -221,7 +221,7 @@ final class TestBroker implements AutoCloseable {
 
   static <T> T get(Future<T> future) {
     try {
-      return future.get(60, TimeUnit.SECONDS);
+      return future.get(300, TimeUnit.SECONDS);
     } catch (ExecutionException | TimeoutException e) {
       throw new AssertionError("The broker did not do it", e);
     } catch (InterruptedException e) {

@@ -166,7 +166,7 @@ class ShortcutTest {
     try (RunningInbox running = shipping.start()) {
       office.commit(connection -> outbox.publish(connection, order(1)));
       outbox.wake();
-      Eventually.until(Duration.ofSeconds(60), () -> running.healthy() && handled.size() == 1);
+      Eventually.until(Duration.ofMinutes(5), () -> running.healthy() && handled.size() == 1);
     }
   }
 

@@ -108,7 +108,7 @@ abstract class InUseContract extends DatabaseFixture {
       connection.rollback();
     }
 
-    assertThat(step.get(30, TimeUnit.SECONDS).changed()).isEqualTo(2);
+    assertThat(step.get(300, TimeUnit.SECONDS).changed()).isEqualTo(2);
   }
 
   @Test

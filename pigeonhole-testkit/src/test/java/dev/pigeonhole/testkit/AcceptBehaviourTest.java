@@ -489,13 +489,13 @@ class AcceptBehaviourTest {
         futures.add(
             pool.submit(
                 () -> {
-                  start.await(20, TimeUnit.SECONDS);
+                  start.await(300, TimeUnit.SECONDS);
                   return task.call(n);
                 }));
       }
       List<Acceptance> answers = new ArrayList<>();
       for (Future<Acceptance> future : futures) {
-        answers.add(Objects.requireNonNull(future.get(20, TimeUnit.SECONDS)));
+        answers.add(Objects.requireNonNull(future.get(300, TimeUnit.SECONDS)));
       }
       return answers;
     } finally {

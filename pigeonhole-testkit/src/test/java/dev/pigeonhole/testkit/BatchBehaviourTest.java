@@ -377,7 +377,7 @@ class BatchBehaviourTest {
 
   private static void await(CyclicBarrier barrier) {
     try {
-      barrier.await(20, TimeUnit.SECONDS);
+      barrier.await(300, TimeUnit.SECONDS);
     } catch (Exception e) {
       throw new IllegalStateException(e);
     }

@@ -194,7 +194,7 @@ class CrashPlanTest {
             .redirectOutput(ProcessBuilder.Redirect.DISCARD)
             .start();
     try {
-      assertThat(child.waitFor(60, TimeUnit.SECONDS)).isTrue();
+      assertThat(child.waitFor(300, TimeUnit.SECONDS)).isTrue();
       return child.exitValue();
     } finally {
       child.destroyForcibly();

@@ -59,7 +59,7 @@ class LeaseRenewalTest {
 
   private static boolean await(CountDownLatch latch) {
     try {
-      return latch.await(30, TimeUnit.SECONDS);
+      return latch.await(300, TimeUnit.SECONDS);
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
     }

@@ -150,7 +150,7 @@ class RunningBehaviourTest {
                         "five",
                         text -> {
                           manyAtOnce.countDown();
-                          manyAtOnce.await(20, TimeUnit.SECONDS);
+                          manyAtOnce.await(300, TimeUnit.SECONDS);
                         })
                     .build())
             .with(it -> it.concurrency(5));

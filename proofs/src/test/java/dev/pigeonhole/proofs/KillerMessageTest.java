@@ -66,7 +66,7 @@ class KillerMessageTest {
       int sent = 0;
       for (int kill = 0; kill < kills; kill++) {
         try (JavaProcess worker = worker(database, 0)) {
-          worker.awaitLine("READY", Duration.ofSeconds(60));
+          worker.awaitLine("READY", Duration.ofMinutes(5));
           for (int i = 0; i < 200; i++) {
             inbox.accept("killing", dev.pigeonhole.Message.of("r-" + sent++, "healthy"));
           }
@@ -86,7 +86,7 @@ class KillerMessageTest {
   private static int deathsUntilDone(TestDatabase database, int acceptedByWorker) {
     for (int deaths = 0; deaths <= MAX_CRASHES + 5; deaths++) {
       try (JavaProcess worker = worker(database, acceptedByWorker)) {
-        worker.awaitLine("READY", Duration.ofSeconds(60));
+        worker.awaitLine("READY", Duration.ofMinutes(5));
         if (awaitDone(database, worker, HEALTHY + 1)) {
           return deaths;
         }
@@ -98,7 +98,7 @@ class KillerMessageTest {
 
   /** True when everything is completed or poisoned, false when the worker died before that. */
   private static boolean awaitDone(TestDatabase database, JavaProcess worker, int messages) {
-    long end = System.nanoTime() + Duration.ofSeconds(120).toNanos();
+    long end = System.nanoTime() + Size.patience().toNanos();
     while (System.nanoTime() < end) {
       if (!worker.isAlive()) {
         return false;
@@ -108,7 +108,7 @@ class KillerMessageTest {
       }
       pause();
     }
-    throw new AssertionError("still open after two minutes: " + states(database));
+    throw new AssertionError("still open: " + states(database));
   }
 
   private static void pause() {

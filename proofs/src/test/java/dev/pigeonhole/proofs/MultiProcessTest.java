@@ -84,7 +84,7 @@ class MultiProcessTest {
               operator.retryAll();
               return Tables.openCount(database) + Tables.count(database, "poison") == 0;
             });
-        Eventually.until("no noise", Duration.ofSeconds(60), () -> noise(database) == 0);
+        Eventually.until("no noise", Duration.ofMinutes(5), () -> noise(database) == 0);
         List<String> output = nemesis.stop();
         Verdict verdict = new Verdict(directory, database, nemesis.faults(), Worker.Version.SECOND);
         System.out.printf(

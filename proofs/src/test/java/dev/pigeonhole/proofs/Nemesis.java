@@ -55,7 +55,7 @@ final class Nemesis implements AutoCloseable {
     for (int i = 0; i < workers; i++) {
       fleet.add(this.start.apply(Worker.Version.FIRST));
     }
-    fleet.forEach(worker -> worker.awaitLine("READY", Duration.ofSeconds(60)));
+    fleet.forEach(worker -> worker.awaitLine("READY", Duration.ofMinutes(5)));
   }
 
   List<Fault> faults() {
@@ -196,7 +196,7 @@ final class Nemesis implements AutoCloseable {
       worker.terminate();
     }
     for (JavaProcess worker : fleet) {
-      worker.waitFor(Duration.ofSeconds(40));
+      worker.waitFor(Duration.ofMinutes(5));
       output.addAll(worker.output());
       worker.close();
     }

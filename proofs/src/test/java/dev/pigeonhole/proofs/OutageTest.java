@@ -77,8 +77,8 @@ class OutageTest {
               Worker.Version.PLAIN);
       try (JavaProcess one = Worker.start(database, directory, beat, Worker.Version.PLAIN);
           JavaProcess other = Worker.start(database, directory, beat, Worker.Version.PLAIN)) {
-        one.awaitLine("READY", Duration.ofSeconds(120));
-        other.awaitLine("READY", Duration.ofSeconds(120));
+        one.awaitLine("READY", Duration.ofMinutes(5));
+        other.awaitLine("READY", Duration.ofMinutes(5));
         List<Producer> producers = new ArrayList<>();
         List<Thread> load = produce(inbox, sends, messages, away.plusSeconds(8), seed, producers);
         TimeUnit.SECONDS.sleep(4);
@@ -179,7 +179,7 @@ class OutageTest {
         assertThat(waits).as("waits for the pool").hasValue(1);
         server.restart();
         Eventually.passes(
-            Duration.ofMinutes(1),
+            Duration.ofMinutes(5),
             () ->
                 assertThat(inbox.accept("c", Message.of("during", "hello")))
                     .isInstanceOf(Acceptance.Accepted.class));

@@ -17,7 +17,7 @@ final class Size {
   static Duration patience() {
     return Boolean.getBoolean("pigeonhole.teeth")
         ? Duration.ofSeconds(30)
-        : Duration.ofMinutes(of(3, 15));
+        : Duration.ofMinutes(of(10, 45));
   }
 
   /** A seed that is printed; {@code -Dpigeonhole.seed=…} sets it. */

@@ -43,7 +43,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class VersionsSideBySideTest {
   private static final Duration GRACE = Duration.ofSeconds(Size.of(2, 10));
   private static final Duration PATIENCE = Duration.ofMinutes(3);
-  private static final Duration GENEROUS = Duration.ofSeconds(60);
+  private static final Duration GENEROUS = Duration.ofMinutes(5);
 
   /** Message and handler → how often it was handled. */
   private final Map<String, AtomicInteger> handled = new ConcurrentHashMap<>();

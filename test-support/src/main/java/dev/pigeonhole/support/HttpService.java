@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 public final class HttpService implements AutoCloseable {
 
   private static final Duration START_LIMIT = Duration.ofMinutes(10);
-  private static final Duration ANSWER_LIMIT = Duration.ofMinutes(1);
+  private static final Duration ANSWER_LIMIT = Duration.ofMinutes(5);
 
   /** What it has answered. */
   public record Answer(int status, String body) {}

@@ -204,7 +204,7 @@ class DocSnippetsConfigurationTest {
     inbox.accept("payments", Message.of("m-1", new PaymentReceived("r-1", "a-1", 100)));
     dev.pigeonhole.support.Eventually.until(
         "two attempts",
-        ofSeconds(30),
+        ofMinutes(5),
         () -> {
           inbox.drain();
           return runs.get() == 2;

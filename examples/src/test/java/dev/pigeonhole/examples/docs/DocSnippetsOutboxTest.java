@@ -89,7 +89,7 @@ class DocSnippetsOutboxTest {
     RunningInbox running = outbox.start(); // closing it is a graceful stop
     // end
     try (running) {
-      Eventually.until(ofSeconds(60), () -> running.healthy() && sent().contains(id));
+      Eventually.until(ofMinutes(5), () -> running.healthy() && sent().contains(id));
     }
     assertThat(queue.waiting().get(0).type()).contains("order.placed");
   }

@@ -78,7 +78,7 @@ class DocSnippetsRabbitTest {
               .build();
       assertThat(events.send(List.of(order), Duration.ofSeconds(30)))
           .containsExactly(new Sent.Confirmed());
-      assertThat(handled.poll(30, TimeUnit.SECONDS)).isNotNull();
+      assertThat(handled.poll(300, TimeUnit.SECONDS)).isNotNull();
     } finally {
       events.close();
     }

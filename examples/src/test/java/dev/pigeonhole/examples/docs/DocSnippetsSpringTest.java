@@ -153,7 +153,7 @@ class DocSnippetsSpringTest {
       Order order = new Order("o-1", "c-1");
       checkout.place(order);
       Eventually.until(
-          Duration.ofMinutes(1), () -> database.count("SELECT count(*) FROM reserved") == 1);
+          Duration.ofMinutes(5), () -> database.count("SELECT count(*) FROM reserved") == 1);
 
       assertThat(checkout.charge(order)).isEqualTo(checkout.charge(order));
       assertThat(database.count("SELECT count(*) FROM charged")).isEqualTo(1);

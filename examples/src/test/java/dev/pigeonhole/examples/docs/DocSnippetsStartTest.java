@@ -77,7 +77,7 @@ class DocSnippetsStartTest {
         .isInstanceOf(Acceptance.Repeat.class);
     Eventually.until(
         "both handlers to finish",
-        Duration.ofSeconds(30),
+        Duration.ofMinutes(5),
         () ->
             isCompleted(inbox, "orders", "m-1", "send-receipt")
                 && isCompleted(inbox, "orders", "m-1", "reserve-stock"));

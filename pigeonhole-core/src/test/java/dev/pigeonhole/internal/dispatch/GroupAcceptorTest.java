@@ -102,7 +102,7 @@ class GroupAcceptorTest {
 
   private static void await(CountDownLatch latch) {
     try {
-      assertThat(latch.await(20, TimeUnit.SECONDS)).isTrue();
+      assertThat(latch.await(300, TimeUnit.SECONDS)).isTrue();
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
     }
@@ -164,7 +164,7 @@ class GroupAcceptorTest {
     store.firstMayEnd.countDown();
 
     for (int i = 0; i <= 50; i++) {
-      assertThat(all.get(i).get(20, TimeUnit.SECONDS)).isEqualTo(answers(i, 1));
+      assertThat(all.get(i).get(300, TimeUnit.SECONDS)).isEqualTo(answers(i, 1));
     }
     assertThat(store.commits).containsExactly(1, 50);
   }
@@ -222,12 +222,12 @@ class GroupAcceptorTest {
     assertThat(beside.accept(batch(10, 1))).isEqualTo(answers(10, 1));
 
     for (int i = 1; i < 10; i++) {
-      assertThat(others.get(i - 1).get(20, TimeUnit.SECONDS)).isEqualTo(answers(i, 1));
+      assertThat(others.get(i - 1).get(300, TimeUnit.SECONDS)).isEqualTo(answers(i, 1));
     }
     assertThat(store.commits).containsExactly(1, 10);
     assertThat(first.isDone()).isFalse();
     store.firstMayEnd.countDown();
-    assertThat(first.get(20, TimeUnit.SECONDS)).isEqualTo(answers(0, 1));
+    assertThat(first.get(300, TimeUnit.SECONDS)).isEqualTo(answers(0, 1));
   }
 
   @Test
@@ -260,7 +260,7 @@ class GroupAcceptorTest {
               }));
     }
     for (Future<?> each : callers) {
-      each.get(60, TimeUnit.SECONDS);
+      each.get(300, TimeUnit.SECONDS);
     }
     assertThat(most).hasValueLessThanOrEqualTo(2);
     assertThat(busy.queued()).isZero();
@@ -284,9 +284,9 @@ class GroupAcceptorTest {
     store.failure = down;
     store.firstMayEnd.countDown();
 
-    assertThat(all.get(0).get(20, TimeUnit.SECONDS)).isEqualTo(answers(0, 1));
+    assertThat(all.get(0).get(300, TimeUnit.SECONDS)).isEqualTo(answers(0, 1));
     for (Future<List<AcceptResult>> each : all.subList(1, 21)) {
-      assertThatThrownBy(() -> each.get(20, TimeUnit.SECONDS)).hasCause(down);
+      assertThatThrownBy(() -> each.get(300, TimeUnit.SECONDS)).hasCause(down);
     }
     store.failure = null;
     assertThat(acceptor.accept(batch(99, 1))).isEqualTo(answers(99, 1));
@@ -300,14 +300,14 @@ class GroupAcceptorTest {
 
     for (int i = 0; i <= 20; i++) {
       if (i != 7) {
-        assertThat(all.get(i).get(20, TimeUnit.SECONDS)).isEqualTo(answers(i, 1));
+        assertThat(all.get(i).get(300, TimeUnit.SECONDS)).isEqualTo(answers(i, 1));
       }
     }
     await(store.waitsForLock);
     assertThat(acceptor.accept(batch(99, 3))).isEqualTo(answers(99, 3));
     assertThat(all.get(7).isDone()).isFalse();
     store.unlocked.countDown();
-    assertThat(all.get(7).get(20, TimeUnit.SECONDS)).isEqualTo(answers(7, 1));
+    assertThat(all.get(7).get(300, TimeUnit.SECONDS)).isEqualTo(answers(7, 1));
   }
 
   @Test
@@ -321,9 +321,9 @@ class GroupAcceptorTest {
     for (int i = 0; i <= 20; i++) {
       Future<List<AcceptResult>> each = all.get(i);
       if (i == 7) {
-        assertThatThrownBy(() -> each.get(20, TimeUnit.SECONDS)).hasCause(mine);
+        assertThatThrownBy(() -> each.get(300, TimeUnit.SECONDS)).hasCause(mine);
       } else {
-        assertThat(each.get(20, TimeUnit.SECONDS)).isEqualTo(answers(i, 1));
+        assertThat(each.get(300, TimeUnit.SECONDS)).isEqualTo(answers(i, 1));
       }
     }
   }
@@ -335,7 +335,7 @@ class GroupAcceptorTest {
     store.firstMayEnd.countDown();
 
     for (Future<List<AcceptResult>> each : all.subList(1, 21)) {
-      assertThatThrownBy(() -> each.get(20, TimeUnit.SECONDS)).isNotNull();
+      assertThatThrownBy(() -> each.get(300, TimeUnit.SECONDS)).isNotNull();
     }
     store.failure = null;
     assertThat(acceptor.accept(batch(99, 1))).isEqualTo(answers(99, 1));
@@ -349,7 +349,7 @@ class GroupAcceptorTest {
     assertThat(store.commits).containsExactly(1, 80);
     store.firstMayEnd.countDown();
     for (Future<List<AcceptResult>> each : all) {
-      each.get(20, TimeUnit.SECONDS);
+      each.get(300, TimeUnit.SECONDS);
     }
     assertThat(store.commits).containsExactly(1, 80, 3);
   }
@@ -359,7 +359,7 @@ class GroupAcceptorTest {
     List<Future<List<AcceptResult>>> all = queueBehindTheFirst(GROUP + 50);
     store.firstMayEnd.countDown();
     for (Future<List<AcceptResult>> each : all) {
-      each.get(20, TimeUnit.SECONDS);
+      each.get(300, TimeUnit.SECONDS);
     }
 
     assertThat(store.commits).containsExactly(1, GROUP, 50);
@@ -372,9 +372,9 @@ class GroupAcceptorTest {
     awaitQueued(71);
     store.firstMayEnd.countDown();
 
-    assertThat(several.get(20, TimeUnit.SECONDS)).isEqualTo(answers(500, 50));
+    assertThat(several.get(300, TimeUnit.SECONDS)).isEqualTo(answers(500, 50));
     for (Future<List<AcceptResult>> each : all) {
-      each.get(20, TimeUnit.SECONDS);
+      each.get(300, TimeUnit.SECONDS);
     }
     assertThat(store.commits).allMatch(size -> size <= GROUP);
   }

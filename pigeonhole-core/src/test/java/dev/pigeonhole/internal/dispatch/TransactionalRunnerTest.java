@@ -154,8 +154,8 @@ class TransactionalRunnerTest {
     line.enqueue(Handlers.work(4, "waits"));
     line.wakeWorkers();
 
-    assertThat(news.poll(30, TimeUnit.SECONDS)).isEqualTo("not started 3");
-    assertThat(news.poll(30, TimeUnit.SECONDS)).isEqualTo("not started 4");
+    assertThat(news.poll(300, TimeUnit.SECONDS)).isEqualTo("not started 3");
+    assertThat(news.poll(300, TimeUnit.SECONDS)).isEqualTo("not started 4");
   }
 
   @Test
@@ -175,8 +175,8 @@ class TransactionalRunnerTest {
     line.enqueue(Handlers.work(3, "third"));
     line.wakeWorkers();
 
-    assertThat(news.poll(30, TimeUnit.SECONDS)).isEqualTo("not started 2");
-    assertThat(news.poll(30, TimeUnit.SECONDS)).isEqualTo("not started 3");
+    assertThat(news.poll(300, TimeUnit.SECONDS)).isEqualTo("not started 2");
+    assertThat(news.poll(300, TimeUnit.SECONDS)).isEqualTo("not started 3");
     assertThat(began).as("in the group, then alone").containsExactly("first", "first");
   }
 
@@ -194,7 +194,7 @@ class TransactionalRunnerTest {
     line.enqueue(Handlers.work(1, "first"));
     line.enqueue(Handlers.work(2, "second"));
     line.wakeWorkers();
-    assertThat(began.poll(30, TimeUnit.SECONDS)).isEqualTo("first");
+    assertThat(began.poll(300, TimeUnit.SECONDS)).isEqualTo("first");
     while (!settlerHasNews()) {
       Thread.onSpinWait(); // until its time is up and its failure is known
     }
@@ -203,7 +203,7 @@ class TransactionalRunnerTest {
     assertThat(began).isEmpty();
 
     end.countDown();
-    assertThat(began.poll(30, TimeUnit.SECONDS)).isEqualTo("second");
+    assertThat(began.poll(300, TimeUnit.SECONDS)).isEqualTo("second");
   }
 
   private boolean settlerHasNews() {

@@ -60,7 +60,7 @@ class H2EndingTest {
     second.start();
     Eventually.until(
         "the second to wait for its turn",
-        Duration.ofSeconds(30),
+        Duration.ofMinutes(5),
         () -> second.getState() == Thread.State.WAITING);
     assertThat(count()).as("the first is committed, the second is not").isEqualTo(commits ? 1 : 0);
 

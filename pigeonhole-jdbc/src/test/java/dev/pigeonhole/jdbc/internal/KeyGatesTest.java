@@ -281,7 +281,7 @@ class KeyGatesTest {
               }
             });
     try {
-      assertThat(inside.await(30, TimeUnit.SECONDS)).isTrue();
+      assertThat(inside.await(300, TimeUnit.SECONDS)).isTrue();
       assertThat(parts.admin().releaseKey(handler.family(), handler.keyId(), KEY, HASH, "ada", "x"))
           .isTrue();
       assertThat(due()).containsAll(seqs(rows));
@@ -289,7 +289,7 @@ class KeyGatesTest {
     } finally {
       goOn.countDown();
     }
-    assertThat(unit.get(30, TimeUnit.SECONDS)).isEqualTo(Set.copyOf(head));
+    assertThat(unit.get(300, TimeUnit.SECONDS)).isEqualTo(Set.copyOf(head));
   }
 
   /** So many late rows of other keys that nobody reads all of them to find those of one. */

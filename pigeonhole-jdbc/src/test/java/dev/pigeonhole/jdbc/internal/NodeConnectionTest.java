@@ -54,7 +54,7 @@ class NodeConnectionTest {
       assertThat(change(other)).isOne();
 
       awake.countDown();
-      assertThatThrownBy(() -> paused.get(30, TimeUnit.SECONDS))
+      assertThatThrownBy(() -> paused.get(300, TimeUnit.SECONDS))
           .hasCauseInstanceOf(StoreException.class);
       assertThat(change(silent)).isOne();
       silent.release();
@@ -112,7 +112,7 @@ class NodeConnectionTest {
 
   private static void await(CountDownLatch latch) {
     try {
-      assertThat(latch.await(60, TimeUnit.SECONDS)).isTrue();
+      assertThat(latch.await(300, TimeUnit.SECONDS)).isTrue();
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
     }

@@ -46,7 +46,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** What operators see and do over HTTP. */
 class ActuatorTest {
-  private static final Duration LONG = Duration.ofSeconds(60);
+  private static final Duration LONG = Duration.ofMinutes(5);
 
   private final HttpClient http = HttpClient.newHttpClient();
 

@@ -62,7 +62,7 @@ import org.springframework.transaction.annotation.Transactional;
 /** Which beans there are, and when they keep away. */
 @ExtendWith(OutputCaptureExtension.class)
 class AutoConfigurationTest {
-  private static final Duration LONG = Duration.ofSeconds(60);
+  private static final Duration LONG = Duration.ofMinutes(5);
 
   static ApplicationContextRunner runner() {
     return new ApplicationContextRunner()

@@ -71,7 +71,7 @@ class PigeonholeHealthIndicatorTest {
 
               context.getBean(PigeonholeLifecycle.class).start();
               Eventually.passes(
-                  Duration.ofSeconds(60),
+                  Duration.ofMinutes(5),
                   () -> assertThat(details(health, "inbox")).containsEntry("lanesWithoutNode", 0));
             });
   }

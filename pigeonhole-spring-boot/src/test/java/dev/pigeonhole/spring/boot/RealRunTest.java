@@ -27,7 +27,7 @@ import org.springframework.core.io.DefaultResourceLoader;
 
 /** An application that says nothing but where its database is. */
 class RealRunTest {
-  private static final Duration LONG = Duration.ofSeconds(60);
+  private static final Duration LONG = Duration.ofMinutes(5);
 
   @ParameterizedTest
   @EnumSource(DatabaseKind.class)

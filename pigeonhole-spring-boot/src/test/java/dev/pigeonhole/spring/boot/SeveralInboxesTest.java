@@ -50,7 +50,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 /** An application with an inbox on each of its databases. */
 class SeveralInboxesTest {
-  private static final Duration LONG = Duration.ofSeconds(60);
+  private static final Duration LONG = Duration.ofMinutes(5);
 
   record Order(String id) {}
 

@@ -31,7 +31,7 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
 /** Channels fed by brokers that Spring Boot knows. */
 class SourcesTest {
-  private static final Duration LONG = Duration.ofSeconds(60);
+  private static final Duration LONG = Duration.ofMinutes(5);
   private static final byte[] ORDER = "{\"id\":\"o-1\"}".getBytes(StandardCharsets.UTF_8);
 
   @Test
