@@ -69,7 +69,7 @@ class ReadCostTest {
             public long due(Session session, List<DueRange> due) throws SQLException {
               return Costs.explain(
                   session,
-                  PostgresStatements::fenced,
+                  PostgresStatements::inOrder,
                   PostgresStatements.DUE,
                   params -> PostgresStatements.bindDue(params, due));
             }
@@ -87,7 +87,7 @@ class ReadCostTest {
             public long placed(Session session, List<CellLimit> cells) throws SQLException {
               return Costs.explain(
                   session,
-                  PostgresStatements::fenced,
+                  PostgresStatements::inOrder,
                   PostgresStatements.PLACED,
                   params -> PostgresStatements.bindLimits(params, cells));
             }
