@@ -108,42 +108,30 @@ class CrashPointTest {
 
   @ParameterizedTest
   @MethodSource("stores")
-  void nothingIsLostOrDoubledWhereverALifeEnds(DatabaseKind kind, @TempDir Path directory) {
-    long seed = Size.seed("crash points on " + kind);
-    Random random = new Random(seed);
-    int repeats = Size.of(1, 2);
-    int messages = 0;
-    int kills = 0;
-    int invocations = 0;
+  void nothingIsLostOrDoubledWhereverALifeEnds(DatabaseKind kind, @TempDir Path ledgers) {
+    Random random = new Random(Size.seed("crash points on " + kind));
     long began = System.nanoTime();
-    for (int repeat = 1; repeat <= repeats; repeat++) {
-      Path ledgers = newDirectory(directory.resolve("run-" + repeat));
-      try (TestDatabase database = TestDatabases.open(kind)) {
-        List<String> points = shuffled(pointsOf(kind), random);
-        for (int i = 0; i < points.size(); i++) {
-          int nth = 1 + random.nextInt(POINTS.get(points.get(i)));
-          die(database, ledgers, i + 1, points.get(i) + ":halt:" + nth);
-        }
-        int lives = points.size() + 1;
-        finish(database, ledgers, lives);
-        Autopsy autopsy = new Autopsy(ledgers, lives, database);
-        assertThat(autopsy.lost).as("lost, lives %s", points).isEmpty();
-        assertThat(autopsy.doubled).as("doubled, lives %s", points).isEmpty();
-        assertThat(autopsy.overtaken).as("overtaken, lives %s", points).isEmpty();
-        assertThat(autopsy.wronglyEnded).as("wrongly ended, lives %s", points).isEmpty();
-        messages += autopsy.sent.size();
-        invocations += autopsy.invocations;
-        kills += points.size();
+    try (TestDatabase database = TestDatabases.open(kind)) {
+      List<String> points = shuffled(pointsOf(kind), random);
+      for (int i = 0; i < points.size(); i++) {
+        int nth = 1 + random.nextInt(POINTS.get(points.get(i)));
+        die(database, ledgers, i + 1, points.get(i) + ":halt:" + nth);
       }
+      int lives = points.size() + 1;
+      finish(database, ledgers, lives);
+      Autopsy autopsy = new Autopsy(ledgers, lives, database);
+      assertThat(autopsy.lost).as("lost, lives %s", points).isEmpty();
+      assertThat(autopsy.doubled).as("doubled, lives %s", points).isEmpty();
+      assertThat(autopsy.overtaken).as("overtaken, lives %s", points).isEmpty();
+      assertThat(autopsy.wronglyEnded).as("wrongly ended, lives %s", points).isEmpty();
+      System.out.printf(
+          "%s: %d kills, %d messages, %d plain invocations, %d s%n",
+          kind,
+          points.size(),
+          autopsy.sent.size(),
+          autopsy.invocations,
+          Duration.ofNanos(System.nanoTime() - began).toSeconds());
     }
-    System.out.printf(
-        "%s: %d points, %d kills, %d messages, %d plain invocations, %d s%n",
-        kind,
-        pointsOf(kind).size(),
-        kills,
-        messages,
-        invocations,
-        Duration.ofNanos(System.nanoTime() - began).toSeconds());
   }
 
   /**
@@ -219,13 +207,5 @@ class CrashPointTest {
     return JavaProcess.of(Life.class)
         .heap("128m")
         .args(database.jdbcUrl(), database.user(), database.password(), ledgers, life);
-  }
-
-  private static Path newDirectory(Path path) {
-    try {
-      return Files.createDirectories(path);
-    } catch (java.io.IOException e) {
-      throw new java.io.UncheckedIOException(e);
-    }
   }
 }

@@ -44,8 +44,8 @@ class StarvationTest {
   private static final int WAITING = Size.of(100_000, 1_000_000);
   private static final int KEYS = Size.of(2_000, 10_000);
   private static final int FOLLOWERS = 3;
-  private static final int BACKLOG = Size.of(2_000, 20_000);
-  private static final int HOT = Size.of(2_000, 10_000);
+  private static final int BACKLOG = 2_000;
+  private static final int HOT = 2_000;
   private static final int FRESH = 500;
 
   /** Handler and message → how often it was invoked. */

@@ -57,7 +57,7 @@ class VersionsSideBySideTest {
   @ParameterizedTest
   @EnumSource(names = {"POSTGRES", "MARIADB"})
   void neitherVersionPoisonsWhatOnlyTheOtherKnows(DatabaseKind kind) throws Exception {
-    int messages = Size.of(600, 3_000);
+    int messages = Size.of(600, 1_500);
     Duration load = GRACE.multipliedBy(3).plus(GRACE);
     try (TestDatabase database = TestDatabases.open(kind)) {
       Schema.migrate(database.dataSource());
@@ -86,7 +86,7 @@ class VersionsSideBySideTest {
   @ParameterizedTest
   @EnumSource(names = {"POSTGRES", "MARIADB"})
   void aHandlerThatOneOfThreeNodesKnowsCompletes(DatabaseKind kind) {
-    int messages = Size.of(200, 1_000);
+    int messages = Size.of(200, 500);
     try (TestDatabase database = TestDatabases.open(kind)) {
       Schema.migrate(database.dataSource());
       Inbox first = node(database, type -> handlers(type, "common"));
@@ -120,7 +120,7 @@ class VersionsSideBySideTest {
   @EnumSource(names = {"POSTGRES", "MARIADB"})
   void aRenamedHandlerHandlesEachMessageOnce(DatabaseKind kind) throws Exception {
     long seed = Size.seed("rename on " + kind);
-    int messages = Size.of(500, 2_500);
+    int messages = Size.of(500, 1_250);
     try (TestDatabase database = TestDatabases.open(kind)) {
       Schema.migrate(database.dataSource());
       Tables.createEffects(database);
