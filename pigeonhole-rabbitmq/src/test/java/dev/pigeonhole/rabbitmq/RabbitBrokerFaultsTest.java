@@ -106,14 +106,14 @@ class RabbitBrokerFaultsTest {
     RabbitTransport transport = RabbitTransport.queue(queue.straight(), queue.name());
     assertThat(transport.send(List.of(envelope("before")), Intake.LIMIT))
         .hasOnlyElementsOfType(Sent.Confirmed.class);
-    server.ctl("set_vm_memory_high_watermark", "0");
+    server.raiseAlarm();
     try {
       Eventually.until(
           "a word of the alarm",
           Intake.LIMIT,
           () -> outcome(transport, "blocked").contains("blocked the connection"));
     } finally {
-      server.ctl("set_vm_memory_high_watermark", "0.4");
+      server.clearAlarm();
     }
     Eventually.until(
         "the end of the alarm",
@@ -128,7 +128,7 @@ class RabbitBrokerFaultsTest {
     assertThat(transport.send(List.of(envelope("before")), Intake.LIMIT))
         .hasOnlyElementsOfType(Sent.Confirmed.class);
     Envelope large = Envelope.of("test", "queue").id("large").body(new byte[LARGE]).build();
-    server.ctl("set_vm_memory_high_watermark", "0");
+    server.raiseAlarm();
     try {
       CompletableFuture<List<Sent>> sending =
           CompletableFuture.supplyAsync(() -> send(transport, large));
@@ -136,7 +136,7 @@ class RabbitBrokerFaultsTest {
           .hasOnlyElementsOfType(Sent.Failed.class);
       assertThat(outcome(transport, "next")).contains("blocked the connection");
     } finally {
-      server.ctl("set_vm_memory_high_watermark", "0.4");
+      server.clearAlarm();
     }
     Eventually.until(
         "the end of the alarm",
@@ -156,18 +156,18 @@ class RabbitBrokerFaultsTest {
   @Test
   void rq09_aSourceThatPutsALargeMessageAsideEndsWhenItIsStoppedInAnAlarm() throws Exception {
     queue.send(Envelope.of("test", "queue").id("large").body(new byte[LARGE]).build());
-    server.ctl("set_vm_memory_high_watermark", "0");
+    server.raiseAlarm();
     try {
       source = queue.source().longestParking(Duration.ofHours(1)); // so that no time ends it
       source.start(intake);
       Eventually.until(
           "the broker to read no more of it",
           Intake.LIMIT,
-          () -> server.ctl("list_connections", "state").contains("blocked"));
+          () -> server.eval("rabbit_networking:connection_info_all([state]).").contains("blocked"));
       source.stop(Duration.ofMillis(100));
       Eventually.until("its thread to end", Intake.LIMIT, () -> !isConsuming());
     } finally {
-      server.ctl("set_vm_memory_high_watermark", "0.4");
+      server.clearAlarm();
     }
     assertThat(queue.unacknowledged()).as("kept").isEqualTo(1);
   }
@@ -190,7 +190,7 @@ class RabbitBrokerFaultsTest {
       assertThat(source.trouble()).isEmpty();
       assertThat(outcome(transport, "still")).contains("blocked the connection");
     } finally {
-      server.ctl("set_vm_memory_high_watermark", "0.4");
+      server.clearAlarm();
     }
     transport.close();
   }
@@ -215,7 +215,7 @@ class RabbitBrokerFaultsTest {
       assertThat(intake.taken()).doesNotContain("m-19");
       assertThat(queue.ready()).as("never handed out").isGreaterThanOrEqualTo(12);
     } finally {
-      server.ctl("set_vm_memory_high_watermark", "0.4");
+      server.clearAlarm();
     }
     intake.awaitTaken(ids);
     Eventually.until("an empty queue", Intake.LIMIT, () -> queue.unacknowledged() == 0);
@@ -230,7 +230,7 @@ class RabbitBrokerFaultsTest {
   /** Begins one, and returns when somebody who publishes was told. */
   private RabbitTransport alarm() throws InterruptedException {
     RabbitTransport transport = RabbitTransport.queue(queue.straight(), queue.aside());
-    server.ctl("set_vm_memory_high_watermark", "0");
+    server.raiseAlarm();
     Eventually.until(
         "a word of the alarm",
         Intake.LIMIT,

@@ -252,8 +252,7 @@ class RabbitHazardsTest extends SourceTests {
   @Test
   void d100_aUserWithoutThePermissionIsTold() {
     String server = "stranger-" + queue.name();
-    RabbitServer.shared().ctl("add_user", server, "secret");
-    RabbitServer.shared().ctl("set_permissions", server, "", "", "");
+    RabbitServer.shared().addReader(server, "secret", "/", "");
     ConnectionFactory stranger = queue.proxied();
     stranger.setUsername(server);
     stranger.setPassword("secret");
@@ -261,7 +260,7 @@ class RabbitHazardsTest extends SourceTests {
     assertThat(awaitTrouble(source, "PH-RMQ-02"))
         .contains(queue.name(), "Correct the login")
         .doesNotContain("secret");
-    RabbitServer.shared().ctl("delete_user", server);
+    RabbitServer.shared().deleteUser(server);
   }
 
   @Test

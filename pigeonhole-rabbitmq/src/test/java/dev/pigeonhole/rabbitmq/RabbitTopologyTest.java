@@ -43,7 +43,7 @@ class RabbitTopologyTest {
     for (Class<?> logs : new Class<?>[] {RabbitTopology.class, RabbitSource.class}) {
       ((Logger) LoggerFactory.getLogger(logs)).detachAppender(log);
     }
-    RabbitServer.shared().ctl("delete_vhost", factory.getVirtualHost());
+    RabbitServer.shared().deleteVirtualHost(factory.getVirtualHost());
   }
 
   private static final RabbitTopology SHOP =
@@ -103,14 +103,13 @@ class RabbitTopologyTest {
   @Test
   void d100_aUserWithoutThePermissionIsTold() {
     String user = "reader-" + factory.getVirtualHost();
-    RabbitServer.shared().ctl("add_user", user, "secret");
-    RabbitServer.shared().ctl("set_permissions", "-p", factory.getVirtualHost(), user, "", "", "");
+    RabbitServer.shared().addReader(user, "secret", factory.getVirtualHost(), "");
     factory.setUsername(user);
     factory.setPassword("secret");
     assertThatThrownBy(() -> SHOP.declare(factory))
         .isInstanceOf(InboxException.class)
         .hasMessageStartingWith("PH-RMQ-02");
-    RabbitServer.shared().ctl("delete_user", user);
+    RabbitServer.shared().deleteUser(user);
   }
 
   @Test
@@ -123,9 +122,7 @@ class RabbitTopologyTest {
   void aUserWhoMayOnlyReadIsToldThatNothingWasCompared() throws Exception {
     SHOP.declare(factory);
     String user = "reader-" + factory.getVirtualHost();
-    RabbitServer.shared().ctl("add_user", user, "secret");
-    RabbitServer.shared()
-        .ctl("set_permissions", "-p", factory.getVirtualHost(), user, "", "", ".*");
+    RabbitServer.shared().addReader(user, "secret", factory.getVirtualHost(), ".*");
     factory.setUsername(user);
     factory.setPassword("secret");
     RabbitTopology.create().queue(RabbitQueue.classic("orders.dead")).check(factory);
@@ -136,7 +133,7 @@ class RabbitTopologyTest {
                 assertThat(it.getFormattedMessage())
                     .startsWith("PH-RMQ-02")
                     .contains("orders.dead"));
-    RabbitServer.shared().ctl("delete_user", user);
+    RabbitServer.shared().deleteUser(user);
   }
 
   @Test

@@ -1,10 +1,8 @@
 package dev.pigeonhole.support;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.Socket;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -82,6 +80,41 @@ public final class RabbitServer extends LocalServer {
     return name;
   }
 
+  /** Forgets it and all that is in it. */
+  public void deleteVirtualHost(String name) {
+    eval("rabbit_vhost:delete(<<\"%s\">>, <<\"guest\">>), ok.".formatted(name));
+  }
+
+  /** A user who may read what these names match in this virtual host, and do nothing else. */
+  public void addReader(String user, String password, String virtualHost, String names) {
+    eval(
+        """
+        ok = rabbit_auth_backend_internal:add_user(<<"%1$s">>, <<"%2$s">>, <<"guest">>), \
+        ok = rabbit_auth_backend_internal:set_permissions(\
+        <<"%1$s">>, <<"%3$s">>, <<"">>, <<"">>, <<"%4$s">>, <<"guest">>)."""
+            .formatted(user, password, virtualHost, names));
+  }
+
+  public void deleteUser(String user) {
+    eval(
+        "rabbit_auth_backend_internal:delete_user(<<\"%s\">>, <<\"guest\">>), ok.".formatted(user));
+  }
+
+  /**
+   * Lets it believe that it has no memory left, so that it reads nothing from those who publish.
+   */
+  public void raiseAlarm() {
+    memoryLimit("0.0");
+  }
+
+  public void clearAlarm() {
+    memoryLimit("0.4");
+  }
+
+  private void memoryLimit(String part) {
+    eval("vm_memory_monitor:set_vm_memory_high_watermark(%s), ok.".formatted(part));
+  }
+
   /** How many messages a queue has, handed out or not; as of now, where statistics come later. */
   public long messages(String virtualHost, String queue) {
     return Long.parseLong(
@@ -114,37 +147,6 @@ public final class RabbitServer extends LocalServer {
       shell = open;
     }
     return open.eval(expressions);
-  }
-
-  /**
-   * Runs {@code rabbitmqctl} and returns what it prints, without titles: {@code ctl("list_queues",
-   * "-p", host, "name", "messages")} has a line for each queue, its columns separated by tabs.
-   */
-  public String ctl(String... arguments) {
-    List<String> command = new ArrayList<>();
-    command.add(PROGRAMS.resolve("rabbitmqctl").toString());
-    command.add("--silent");
-    command.addAll(List.of(arguments));
-    try {
-      Path errors = Files.createTempFile(home(), "ctl-", ".log");
-      ProcessBuilder builder = new ProcessBuilder(command).redirectError(errors.toFile());
-      builder.environment().putAll(environment());
-      Process process = builder.start();
-      process.getOutputStream().close();
-      String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-      if (process.waitFor() != 0) {
-        throw new IllegalStateException(
-            "rabbitmqctl %s failed:\n%s%s"
-                .formatted(String.join(" ", arguments), output, Files.readString(errors)));
-      }
-      Files.delete(errors);
-      return output.strip();
-    } catch (IOException e) {
-      throw new UncheckedIOException("Cannot run rabbitmqctl", e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException("Interrupted while running rabbitmqctl", e);
-    }
   }
 
   /** Stops it as an administrator would: clients are told, and then disconnected. */
@@ -200,7 +202,6 @@ public final class RabbitServer extends LocalServer {
     variables.put(
         "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS",
         "+S 1:1 -kernel inet_dist_use_interface {127,0,0,1}");
-    variables.put("RABBITMQ_CTL_ERL_ARGS", "+S 1:1");
     return variables;
   }
 

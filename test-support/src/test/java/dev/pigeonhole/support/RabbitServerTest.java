@@ -47,15 +47,15 @@ class RabbitServerTest {
 
   @Test
   void hasNoPlugins() {
-    assertThat(server.ctl("eval", "rabbit_plugins:active().")).isEqualTo("[]");
+    assertThat(server.eval("rabbit_plugins:active().")).isEqualTo("[]");
   }
 
   @Test
-  void failedCommandSaysWhy() {
-    assertThatThrownBy(() -> server.ctl("delete_queue", "nothing"))
+  void whatErlangRefusesSaysWhy() {
+    assertThatThrownBy(() -> server.messages("/", "nothing"))
         .isInstanceOf(IllegalStateException.class)
-        .hasMessageContaining("rabbitmqctl delete_queue nothing failed")
-        .hasMessageContaining("Queue not found");
+        .hasMessageContaining("Erlang fails")
+        .hasMessageContaining("not_found");
   }
 
   @Test
@@ -66,7 +66,7 @@ class RabbitServerTest {
     send(one, "orders", "a");
 
     assertThat(server.messages(one, "orders")).isEqualTo(1);
-    assertThat(server.ctl("list_queues", "-p", other, "name")).isEmpty();
+    assertThatThrownBy(() -> server.messages(other, "orders")).hasMessageContaining("not_found");
   }
 
   @ParameterizedTest
