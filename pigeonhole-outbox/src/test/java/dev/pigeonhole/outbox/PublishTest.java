@@ -17,6 +17,7 @@ import dev.pigeonhole.Message;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.transport.Envelope;
 import dev.pigeonhole.transport.MessageMapper;
@@ -316,7 +317,7 @@ class PublishTest {
             .outbox()
             .route(Route.of(OrderPlaced.class).orderedBy(OrderPlaced::customer), office.transport)
             .build();
-    int many = Size.of(1_200, 100_000);
+    int many = Size.of(1_200, database.kind() == DatabaseKind.POSTGRES ? 100_000 : 10_000);
     int keys = 100;
     List<Message> messages =
         IntStream.range(0, many)

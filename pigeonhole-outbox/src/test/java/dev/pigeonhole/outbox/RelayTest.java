@@ -202,7 +202,7 @@ class RelayTest {
   void ob03_severalRelaysThatFailAndComeAndGoKeepTheOrderOfEachKey(TestDatabase database)
       throws Exception {
     Office office = Office.in(database);
-    int many = Size.of(300, 20_000);
+    int many = Size.of(300, 5_000);
     Random random = new Random(42);
     office.transport.answering(
         envelope ->
