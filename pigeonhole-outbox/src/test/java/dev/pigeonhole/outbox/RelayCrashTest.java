@@ -1,21 +1,25 @@
 package dev.pigeonhole.outbox;
 
-import static dev.pigeonhole.outbox.Office.SERVERS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Kills the relay before it publishes, after that and before it knows of the confirmation, and
@@ -32,10 +36,40 @@ class RelayCrashTest {
           RelayLife.BEFORE_RECEIPT_COMMITS);
   private static final int MESSAGES = 30;
 
+  /**
+   * In several groups side by side, each with tables of its own: a life waits more than it
+   * computes.
+   */
   @ParameterizedTest
-  @MethodSource(SERVERS)
+  @EnumSource(
+      value = DatabaseKind.class,
+      names = {"POSTGRES", "MARIADB"})
   void ob01_ob02_ob03_aRelayThatIsKilledAnywhereLosesNothingAndNothingHappensTwice(
-      TestDatabase database) {
+      DatabaseKind kind) throws Exception {
+    int groups = Size.of(1, 5);
+    int rounds = Size.of(1, 5);
+    ExecutorService threads = Executors.newFixedThreadPool(groups);
+    try {
+      List<Future<?>> ends = new ArrayList<>();
+      for (int group = 0; group < groups; group++) {
+        Random random = new Random(17 + group);
+        ends.add(threads.submit(() -> losesNothing(kind, rounds, random)));
+      }
+      for (Future<?> end : ends) {
+        end.get();
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  private static void losesNothing(DatabaseKind kind, int rounds, Random random) {
+    try (TestDatabase database = TestDatabases.open(kind)) {
+      losesNothing(database, rounds, random);
+    }
+  }
+
+  private static void losesNothing(TestDatabase database, int rounds, Random random) {
     Office office = Office.in(database).withEffects();
     List<OrderPlaced> handled = new ArrayList<>();
     Inbox receiver =
@@ -46,10 +80,9 @@ class RelayCrashTest {
               handled.add(order);
             });
     Outbox outbox = RelayLife.relay(office.store, receiver);
-    Random random = new Random(17);
     int staged = 0;
     int repeats = 0;
-    for (int round = 0; round < Size.of(1, 25); round++) {
+    for (int round = 0; round < rounds; round++) {
       for (String point : POINTS) {
         publish(office, outbox, staged);
         staged += MESSAGES;
