@@ -5,6 +5,7 @@ import static dev.pigeonhole.HandlerOption.retrying;
 import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
 import static java.time.Duration.ZERO;
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -47,6 +48,7 @@ import org.junit.jupiter.api.Timeout;
 class ClusterBehaviourTest {
   private static final int LANES = 8;
   private static final String GHOST = "ghost";
+  private static final Duration PATIENCE = ofMinutes(3); // beside many other tests
 
   private final MemoryStore memory = MemoryStore.create();
   private final List<Node> nodes = new ArrayList<>();
@@ -78,7 +80,8 @@ class ClusterBehaviourTest {
                           .beat(ofMillis(50))
                           .deadAfter(deadAfter)
                           .polling(ofMillis(5), ofMillis(20))
-                          .stopGrace(ZERO));
+                          .stopGrace(ZERO))
+              .patience(PATIENCE);
       nodes.add(this);
     }
 
@@ -145,7 +148,8 @@ class ClusterBehaviourTest {
             memory,
             new TestClock(),
             Channel.named("c").on(String.class).handle("h", text -> {}).build())
-        .with(it -> it.lanes(LANES));
+        .with(it -> it.lanes(LANES))
+        .patience(PATIENCE);
   }
 
   private Gate gate() {
@@ -570,6 +574,75 @@ class ClusterBehaviourTest {
     reading.open();
     node.awaitTurns();
     assertThat(cells(row -> row.owner() == node.incarnation())).hasSize(LANES);
+  }
+
+  @Test
+  void b55_whatIsTakenWhileANodeBeginsToStopIsFreeForOthersAtOnce() {
+    Gate attempt = gate();
+    Node node = nodeThatStopsSlowly(attempt);
+    TestInbox outside = outside();
+    for (int i = 0; i < 40; i++) {
+      outside.receive("m" + i, "x");
+    }
+    long ghost = memory.nodes().join(GHOST, families());
+    memory.nodes().take(ghost, cells(any -> true).subList(0, LANES / 2));
+    node.inbox.start();
+    attempt.awaitSomebody();
+
+    Gate taking = gate();
+    node.store.around(
+        "take",
+        call -> {
+          Object taken = call.proceed();
+          taking.pass();
+          return taken;
+        });
+    memory.nodes().stopped(ghost);
+    taking.awaitSomebody();
+    new Thread(node.inbox::close).start();
+    node.inbox.await("a stop", () -> node.row().orElseThrow().state() == NodeRow.State.STOPPING);
+    taking.open();
+
+    node.inbox.await("free cells", () -> cells(row -> row.owner() == 0).size() == LANES - 1);
+  }
+
+  @Test
+  void b55_aNodeThatIsStoppedWhileItStartsAgainDoesNotCountAsLiving() {
+    Gate attempt = gate();
+    Node node = nodeThatStopsSlowly(attempt);
+    node.inbox.start();
+    node.inbox.receive("m", "x");
+    attempt.awaitSomebody();
+
+    Gate joining = gate();
+    node.store.around(
+        "join",
+        call -> {
+          joining.pass();
+          return call.proceed();
+        });
+    node.declareDead();
+    joining.awaitSomebody();
+    new Thread(node.inbox::close).start();
+    node.inbox.await("a stop", () -> node.store.calls("stopping") > 0);
+    joining.open();
+
+    node.inbox.await(
+        "its next incarnation to be stopping",
+        () -> node.row().filter(row -> row.state() == NodeRow.State.STOPPING).isPresent());
+  }
+
+  /** One attempt at a time, which ends when the gate is opened. */
+  private Node nodeThatStopsSlowly(Gate attempt) {
+    Node node =
+        new Node(
+            ofSeconds(30),
+            Channel.named("c")
+                .on(String.class)
+                .handle("h", text -> attempt.passStubbornly(), atMost(1))
+                .build());
+    node.inbox.with(it -> it.stopGrace(ofMinutes(5)));
+    return node;
   }
 
   @Test

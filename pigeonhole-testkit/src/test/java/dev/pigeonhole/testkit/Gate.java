@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit;
 
 /** Holds threads until it is opened; knows whether somebody has come. */
 final class Gate {
-  private static final long PATIENCE_SECONDS = 20;
+  private static final long PATIENCE_SECONDS = 300;
 
   private final CountDownLatch entered = new CountDownLatch(1);
   private final CountDownLatch opened = new CountDownLatch(1);

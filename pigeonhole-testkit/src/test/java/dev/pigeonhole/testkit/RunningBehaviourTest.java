@@ -556,7 +556,7 @@ class RunningBehaviourTest {
     List<String> secondRan = new CopyOnWriteArrayList<>();
     TestInbox first =
         inbox(text -> gate.pass(), atMost(1))
-            .with(it -> it.lanes(8).beat(ofMillis(40)).stopGrace(ofSeconds(20)));
+            .with(it -> it.lanes(8).beat(ofMillis(40)).stopGrace(ofMinutes(5)));
     first.start();
     receive(40, first);
     gate.awaitSomebody();
@@ -568,7 +568,7 @@ class RunningBehaviourTest {
     second.await("other lanes to be handled", () -> secondRan.size() > 25);
     assertThat(closing.isAlive()).isTrue();
     gate.open();
-    closing.join(20_000);
+    closing.join();
     second.awaitDrained();
     assertThat(first).hasNoPoison();
     assertThat(first.deliveries()).allMatch(view -> view.releases() == 0);

@@ -224,6 +224,9 @@ final class Dispatcher {
       taken.add(new CellState(row, probation));
     }
     cells.take(taken, open.handed());
+    if (stopped) {
+      cells.leaveAll(); // taken just before the others heard of the stop: nobody asks for them
+    }
     reads.wake();
   }
 

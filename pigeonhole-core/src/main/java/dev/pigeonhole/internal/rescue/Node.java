@@ -179,6 +179,9 @@ public final class Node {
         cells.lost();
         told.clear();
         join();
+        if (stopping) { // which was said of the dead incarnation; this one would count as living
+          nodes.stopping(incarnation);
+        }
       }
       return;
     }
