@@ -385,6 +385,20 @@ class FaultBehaviourTest {
     assertThat(inbox.drain()).isEqualTo(2);
   }
 
+  /** Longer than a node may go on without a beat, which nobody else sends for it. */
+  @Test
+  void drainingGoesOnHoweverLongTheStoreTakesToRead() {
+    inbox.with(it -> it.beat(ofMillis(10)).deadAfter(ofMillis(40)));
+    inbox.receive("m", "x");
+    store.around(
+        "load",
+        call -> {
+          Thread.sleep(80);
+          return call.proceed();
+        });
+    assertThat(inbox.drain()).isEqualTo(2);
+  }
+
   @Test
   void aStartThatEndsInAnErrorLeavesNoNodeBehind() {
     inbox.receive("m", "x");

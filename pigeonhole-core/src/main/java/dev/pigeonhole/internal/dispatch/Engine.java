@@ -104,7 +104,7 @@ public final class Engine {
             events,
             // By hand nobody beats while a handler runs, and nobody is in a hurry.
             () -> stopping || (timer != null && !node.beating()),
-            new Around(fatal));
+            new Around(fatal, timer == null));
     Map<Integer, HandlerLine> byFamily = new HashMap<>();
     for (BoundHandler handler : registry.handlers()) {
       Integer atMost = handler.spec().atMost();
@@ -317,13 +317,18 @@ public final class Engine {
   /** What attempts need to know and to tell. */
   private final class Around implements Runner.Surroundings {
     private final Consumer<Throwable> fatal;
+    private final boolean byHand;
 
-    Around(Consumer<Throwable> fatal) {
+    Around(Consumer<Throwable> fatal, boolean byHand) {
       this.fatal = fatal;
+      this.byHand = byHand;
     }
 
     @Override
     public boolean mayStart(Work work) {
+      if (byHand) {
+        node.beatIfDue(); // nobody else does, and to read this may have taken long
+      }
       return node.mayStart(work.owner());
     }
 
