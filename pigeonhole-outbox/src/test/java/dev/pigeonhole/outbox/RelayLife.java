@@ -63,7 +63,7 @@ public final class RelayLife {
             new Halting(InProcess.into(receiver, "orders")))
         .maxBatch(5)
         .beats(Duration.ofMillis(200), Duration.ofSeconds(2))
-        .polling(Duration.ofMillis(5), Duration.ofMillis(20))
+        .polling(Duration.ofMillis(20), Duration.ofMillis(100))
         .build();
   }
 

@@ -2,9 +2,12 @@ package dev.pigeonhole.support;
 
 import java.io.File;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -12,22 +15,38 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.UUID;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
+import java.util.jar.JarOutputStream;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import java.util.zip.Deflater;
 import javax.sql.DataSource;
 
 /**
- * The classes of all libraries as a JVM has them in memory: made once, and mapped by every child
- * instead of read and checked by each, which is a quarter of what a short life costs. The JVM takes
- * only jars into it, so those come first on the class path. Wanted by {@code
- * pigeonhole.class.archive}, where children are many; a child that cannot use it starts as it would
- * have without.
+ * The classes of a child as a JVM has them in memory: made once, and mapped by every child instead
+ * of read and checked by each, which is most of what a short life costs. The JVM takes only jars
+ * into it, so directories of classes are packed for it. Wanted by {@code pigeonhole.class.archive},
+ * where children are many; a child that cannot use it starts as it would have without.
  */
 final class ClassArchive {
-  private static final String WANTED = "pigeonhole.class.archive";
+  private static final boolean WANTED = Boolean.getBoolean("pigeonhole.class.archive");
+
+  /** They load most of their classes only when a broker answers, so they are taken whole. */
+  private static final Pattern CLIENTS = Pattern.compile("(kafka-clients|amqp-client)-.*");
+
+  /** Classes do not change while tests run. */
+  private static final class Place {
+    static final String KEY = key();
+    static final Path JARS = Binaries.cached("jars-" + KEY, ClassArchive::pack);
+    static final Path ARCHIVE =
+        Binaries.cached("classes-" + KEY, ClassArchive::create).resolve("jsa");
+  }
 
   private ClassArchive() {}
 
-  /** Loads what children will need. */
+  /** Loads what children will need of the libraries. */
   public static void main(String[] args) throws SQLException {
     try (TestDatabase database = H2Database.memory()) {
       DataSource pool = database.pool(1);
@@ -46,37 +65,70 @@ final class ClassArchive {
 
   /** The class path of this JVM, for a child. */
   static String classPath() {
-    return join(entries(true)) + File.pathSeparator + join(entries(false));
+    return WANTED ? packedClassPath() : System.getProperty("java.class.path");
   }
 
   /** What a child is started with. */
   static List<String> options() {
-    if (!Boolean.getBoolean(WANTED)) {
-      return List.of();
-    }
-    List<String> jars = entries(true);
-    Path archive = Binaries.cached("classes-" + key(jars), ClassArchive::create).resolve("jsa");
-    return Files.exists(archive)
-        ? List.of("-XX:SharedArchiveFile=" + archive, "-Xlog:cds=off", "-Xlog:class+path=off")
+    return WANTED && Files.exists(Place.ARCHIVE)
+        ? List.of("-XX:SharedArchiveFile=" + Place.ARCHIVE, "-Xlog:cds=off", "-Xlog:class+path=off")
         : List.of();
   }
 
+  /** Each directory by itself: several may have a file of the same name. */
+  private static void pack(Path directory) throws IOException {
+    for (String entry : entries()) {
+      if (new File(entry).isDirectory()) {
+        pack(Path.of(entry), directory.resolve(packed(entry)));
+      }
+    }
+  }
+
+  private static void pack(Path classes, Path jar) throws IOException {
+    try (OutputStream out = Files.newOutputStream(jar);
+        JarOutputStream entries = new JarOutputStream(out)) {
+      entries.setLevel(Deflater.NO_COMPRESSION);
+      for (Path file : files(classes)) {
+        entries.putNextEntry(new JarEntry(classes.relativize(file).toString()));
+        Files.copy(file, entries);
+      }
+    }
+  }
+
   private static void create(Path directory) throws IOException, InterruptedException {
-    String classes = "-XX:%s=" + directory.resolve("list");
+    Path list = directory.resolve("list");
     run(
         directory,
-        classes.formatted("DumpLoadedClassList"),
+        "-XX:DumpLoadedClassList=" + list,
         "-cp",
-        classPath(),
+        packedClassPath(),
         ClassArchive.class.getName());
+    Files.write(list, classesTakenWhole(), StandardOpenOption.APPEND);
     run(
         directory,
         "-Xshare:dump",
         "-XX:+UseSerialGC",
-        classes.formatted("SharedClassListFile"),
+        "-XX:SharedClassListFile=" + list,
         "-XX:SharedArchiveFile=" + directory.resolve("jsa"),
         "-cp",
-        join(entries(true)));
+        packedClassPath());
+  }
+
+  private static List<String> classesTakenWhole() throws IOException {
+    List<String> names = new ArrayList<>();
+    for (String jar : packedClassPath().split(File.pathSeparator)) {
+      Path path = Path.of(jar);
+      if (path.startsWith(Place.JARS) || CLIENTS.matcher(path.getFileName().toString()).matches()) {
+        try (JarFile file = new JarFile(jar)) {
+          file.stream()
+              .map(JarEntry::getName)
+              .filter(name -> name.matches("(com|dev|org)/.*[.]class"))
+              .map(name -> name.substring(0, name.length() - ".class".length()))
+              .forEach(names::add);
+        }
+      }
+    }
+    return names;
   }
 
   private static void run(Path directory, String... options)
@@ -91,22 +143,42 @@ final class ClassArchive {
         .waitFor();
   }
 
-  private static List<String> entries(boolean jars) {
-    return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
-        .filter(entry -> entry.endsWith(".jar") == jars)
+  private static List<String> entries() {
+    return Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
+        .filter(entry -> new File(entry).exists())
         .toList();
   }
 
-  private static String join(List<String> entries) {
-    return String.join(File.pathSeparator, entries);
+  private static String packedClassPath() {
+    return entries().stream()
+        .map(
+            entry ->
+                new File(entry).isDirectory()
+                    ? Place.JARS.resolve(packed(entry)).toString()
+                    : entry)
+        .collect(Collectors.joining(File.pathSeparator));
   }
 
-  /** Others for another JVM, and for another state of the jars. */
-  private static String key(List<String> jars) {
-    String text =
-        jars.stream()
-            .map(jar -> jar + new File(jar).lastModified())
-            .collect(Collectors.joining(":", System.getProperty("java.vm.version"), ""));
-    return UUID.nameUUIDFromBytes(text.getBytes(StandardCharsets.UTF_8)).toString();
+  private static String packed(String directory) {
+    return entries().indexOf(directory) + ".jar";
+  }
+
+  private static List<Path> files(Path directory) {
+    try (Stream<Path> all = Files.walk(directory)) {
+      return all.filter(Files::isRegularFile).sorted().toList();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Others for another JVM, and for another state of the classes. */
+  private static String key() {
+    StringBuilder text = new StringBuilder(System.getProperty("java.vm.version"));
+    for (String entry : entries()) {
+      for (Path file : files(Path.of(entry))) {
+        text.append(file).append(file.toFile().length()).append(file.toFile().lastModified());
+      }
+    }
+    return UUID.nameUUIDFromBytes(text.toString().getBytes(StandardCharsets.UTF_8)).toString();
   }
 }
