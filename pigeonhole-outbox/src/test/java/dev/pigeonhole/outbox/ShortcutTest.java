@@ -15,13 +15,16 @@ import ch.qos.logback.core.read.ListAppender;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.pigeonhole.Channel;
+import dev.pigeonhole.ChannelBuilder;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.Inbox;
+import dev.pigeonhole.InboxBuilder;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.Pigeonhole;
 import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.Unhandled;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
@@ -30,8 +33,10 @@ import dev.pigeonhole.support.TestDatabases;
 import dev.pigeonhole.transport.MessageMapper;
 import dev.pigeonhole.transport.Publisher;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.BiFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -183,8 +188,11 @@ class ShortcutTest {
     Inbox shipping = office.inbox().channel(orders).build();
     Outbox outbox = office.outbox().into(OrderPlaced.class, shipping.publisher("orders")).build();
 
-    assertThat(office.<String>commit(connection -> outbox.publish(connection, order(1))))
-        .isEqualTo("o-1");
+    for (String customer : List.of("c-1", "c-2")) { // with a key, content is not compared
+      Message order = Message.of(new OrderPlaced("o-1", customer));
+      assertThat(office.<String>commit(connection -> outbox.publish(connection, order)))
+          .isEqualTo("o-1");
+    }
   }
 
   @ParameterizedTest
@@ -278,5 +286,79 @@ class ShortcutTest {
     shipping.drain();
 
     assertThat(handled).containsExactlyInAnyOrder("before", "after", "all");
+  }
+
+  /** An inbox with a channel for each policy, named after it. */
+  private <P extends Enum<P>> Inbox oneFor(
+      P[] policies, BiFunction<ChannelBuilder, P, ChannelBuilder> with, Office office) {
+    InboxBuilder inbox = office.inbox();
+    for (P each : policies) {
+      inbox.channel(
+          with.apply(Channel.named(each.name()), each)
+              .on(OrderPlaced.class)
+              .handleMessage("ship-" + each, received -> handled.add(received.message().id()))
+              .build());
+    }
+    return inbox.build();
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aTypeThatNoHandlerTakesIsRefusedWhateverTheChannelDoesWithOthers(TestDatabase database) {
+    Office office = Office.in(database).withEffects();
+    Inbox shipping = oneFor(Unhandled.values(), ChannelBuilder::unhandled, office);
+    Message note = Message.encoded("n-1", "note", new byte[] {1}, "text/plain");
+    for (Unhandled each : Unhandled.values()) {
+      Outbox outbox =
+          office
+              .outbox()
+              .into(Route.of(String.class).named("note"), shipping.publisher(each.name()))
+              .build();
+      office.commit(
+          connection -> {
+            Office.effect(connection, each.name());
+            assertThatThrownBy(() -> outbox.publish(connection, note))
+                .isInstanceOf(InboxException.class)
+                .hasMessageStartingWith("PH-KEY-09")
+                .hasMessageContainingAll("'note'", "'" + each + "'");
+            return each;
+          });
+    }
+
+    assertThat(office.effects()).isEqualTo(Unhandled.values().length);
+    assertThat(office.rows("pigeonhole_message")).isZero();
+    assertThat(office.rows("pigeonhole_unhandled")).isZero();
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void anIdThatIsTakenIsRefusedWhateverTheChannelDoesWithOthers(TestDatabase database) {
+    Office office = Office.in(database).withEffects();
+    Inbox shipping = oneFor(OnConflict.values(), ChannelBuilder::onConflict, office);
+    List<String> taken = new ArrayList<>();
+    for (OnConflict each : OnConflict.values()) {
+      Outbox outbox =
+          office.outbox().into(OrderPlaced.class, shipping.publisher(each.name())).build();
+      String id = "taken-" + each;
+      taken.add(office.commit(connection -> outbox.publish(connection, order(1).id(id))));
+      office.commit(
+          connection -> {
+            Office.effect(connection, id);
+            Message other = order(2).id(id);
+            for (List<Message> list : List.of(List.of(other), List.of(order(3), other))) {
+              assertThatThrownBy(() -> outbox.publish(connection, list))
+                  .isInstanceOf(InboxException.class)
+                  .hasMessageStartingWith("PH-ID-08")
+                  .hasMessageContaining(id);
+            }
+            return outbox.publish(connection, order(1).id(id)); // the same again
+          });
+    }
+    shipping.drain();
+
+    assertThat(handled).containsExactlyInAnyOrderElementsOf(taken);
+    assertThat(office.effects()).isEqualTo(OnConflict.values().length);
+    assertThat(office.rows("pigeonhole_message")).isEqualTo(OnConflict.values().length);
+    assertThat(office.rows("pigeonhole_conflict")).isZero();
   }
 }

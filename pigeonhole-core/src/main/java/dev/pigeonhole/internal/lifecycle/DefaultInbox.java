@@ -224,7 +224,7 @@ public final class DefaultInbox implements Inbox {
     long ticket = present == null ? 0 : present.takeTicket();
     List<HandOver> handOvers = new ArrayList<>();
     try {
-      return answer(channel, messages, acceptor::accept, null, handOvers);
+      return answer(channel(channel), messages, acceptor::accept, null, handOvers);
     } finally {
       if (present != null) {
         present.handOver(ticket, handOvers);
@@ -239,6 +239,11 @@ public final class DefaultInbox implements Inbox {
 
   @Override
   public List<Acceptance> accept(Connection connection, String channel, List<Message> messages) {
+    return accept(connection, channel(channel), messages);
+  }
+
+  private List<Acceptance> accept(
+      Connection connection, ChannelSpec channel, List<Message> messages) {
     return answer(
         channel, messages, batch -> store.acceptor().accept(connection, batch), connection, null);
   }
@@ -267,7 +272,13 @@ public final class DefaultInbox implements Inbox {
                   + " stored channel of the inbox: neither direct() nor inline().")
               .formatted(settings.name(), Names.shown(channel)));
     }
-    return new ChannelPublisher(this, spec, store, this::stamped);
+    ChannelSpec strict = spec.strict();
+    return new ChannelPublisher(
+        this,
+        channel,
+        (connection, messages) -> accept(connection, strict, messages),
+        store,
+        this::stamped);
   }
 
   private interface Accepting {
@@ -279,12 +290,11 @@ public final class DefaultInbox implements Inbox {
    *     for until then there is nothing to run or to look for
    */
   private List<Acceptance> answer(
-      String channelName,
+      ChannelSpec channel,
       List<Message> messages,
       Accepting accepting,
       @Nullable Connection joined,
       @Nullable List<HandOver> handOvers) {
-    ChannelSpec channel = channel(channelName);
     long began = events.silent() ? 0 : System.nanoTime();
     List<Intake.Checked> checked = new ArrayList<>(messages.size());
     List<Acceptance> answers;
@@ -294,12 +304,12 @@ public final class DefaultInbox implements Inbox {
       if (!events.silent()) {
         events.tell(
             new InboxEvent.AcceptFailed(
-                settings.name(), channelName, messages.size(), e, since(began)));
+                settings.name(), channel.name(), messages.size(), e, since(began)));
       }
       throw e;
     }
     if (!events.silent()) {
-      tellAnswered(channelName, checked, answers, since(began));
+      tellAnswered(channel.name(), checked, answers, since(began));
     }
     return answers;
   }

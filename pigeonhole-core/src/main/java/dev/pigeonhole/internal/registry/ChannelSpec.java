@@ -23,4 +23,19 @@ public record ChannelSpec(
     OnMissingId onMissingId,
     OnPoison onPoison,
     MessageMapper mapper,
-    List<TypeSpec> types) {}
+    List<TypeSpec> types) {
+
+  /** The same for callers who get no answer but an id: what no handler would get is rejected. */
+  public ChannelSpec strict() {
+    return new ChannelSpec(
+        name,
+        direct,
+        withoutInbox,
+        OnConflict.REJECT,
+        Unhandled.REJECT,
+        onMissingId,
+        onPoison,
+        mapper,
+        types);
+  }
+}
