@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.RetryLaterException;
 import dev.pigeonhole.transport.Envelope;
 import dev.pigeonhole.transport.SendThreads;
 import dev.pigeonhole.transport.Sent;
@@ -46,7 +47,7 @@ final class HttpTransport implements Transport {
 
   @Override
   public List<Sent> send(List<Envelope> envelopes, Duration timeout) throws InterruptedException {
-    Round round = new Round(envelopes, System.nanoTime() + timeout.toNanos());
+    Round round = new Round(envelopes, timeout);
     try {
       // A read of a socket cannot be interrupted, so it is done where nobody has to be.
       return threads.begin(round::outcomes, timeout).get();
@@ -65,16 +66,24 @@ final class HttpTransport implements Transport {
     threads.close();
   }
 
-  /** The requests of one call. */
+  /**
+   * The requests of one call. Many slow answers take longer than a call may, which says nothing
+   * against the other side. So once it has answered, nothing is begun that would not have its whole
+   * time, or half of the call's where that is less: it is left for the next call, and nobody is to
+   * blame.
+   */
   private final class Round {
     private final List<Envelope> envelopes;
     private final long end;
+    private final Duration enough;
+    private boolean answered; // the thread that sends alone
     private volatile boolean over;
     private volatile @Nullable Post open;
 
-    Round(List<Envelope> envelopes, long end) {
+    Round(List<Envelope> envelopes, Duration timeout) {
       this.envelopes = envelopes;
-      this.end = end;
+      this.end = System.nanoTime() + timeout.toNanos();
+      this.enough = shorter(http.timeout(), timeout.dividedBy(2));
     }
 
     List<Sent> outcomes() {
@@ -96,16 +105,20 @@ final class HttpTransport implements Transport {
 
     private Sent outcome(Envelope envelope) {
       Duration left = Duration.ofNanos(end - System.nanoTime());
+      if (answered && left.compareTo(enough) < 0) {
+        return new Sent.Failed(RetryLaterException.uncounted(Duration.ZERO));
+      }
       if (over || left.isNegative() || left.isZero()) {
         return unconfirmed("there was no time left to send it", null);
       }
-      Duration time = left.compareTo(http.timeout()) < 0 ? left : http.timeout();
+      Duration time = shorter(left, http.timeout());
       long until = System.nanoTime() + time.toNanos();
       try {
         byte[] body = envelope.body() == null ? new byte[0] : envelope.body();
         Post.Reply reply =
             http.exchange(
                 id(envelope.id().orElse("")), headers(envelope), body, time, this::opened);
+        answered = true;
         if (reply.status() == 404 || reply.status() == 410) {
           return new Sent.Unroutable(
               "%s answered %d. Ask there for the right address."
@@ -128,6 +141,10 @@ final class HttpTransport implements Transport {
         post.close();
       }
     }
+  }
+
+  private static Duration shorter(Duration one, Duration other) {
+    return one.compareTo(other) < 0 ? one : other;
   }
 
   private Sent unconfirmed(String why, @Nullable Throwable cause) {

@@ -29,6 +29,8 @@ import java.util.OptionalInt;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -89,6 +91,40 @@ class HttpTransportTest extends TransportContract {
       assertThat(((Sent.Failed) sent).cause())
           .hasMessageStartingWith("PH-OBX-04")
           .hasMessageContaining("PT0.2S");
+    }
+  }
+
+  /** When it answers the first, more than half of the time is over. */
+  @Test
+  void whatASlowOtherSideLeavesNoTimeForIsNoFailure() throws Exception {
+    CountDownLatch never = new CountDownLatch(1);
+    try (Partner partner =
+        Partner.answering(
+            out -> {
+              try {
+                boolean unused = never.await(6, TimeUnit.SECONDS);
+              } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+              }
+              out.write("HTTP/1.1 204 taken\r\n\r\n".getBytes(UTF_8));
+            })) {
+      Transport transport = outgoing(partner).timeout(Duration.ofMinutes(1)).transport();
+      List<Envelope> envelopes =
+          Stream.of("m-1", "m-2", "m-3")
+              .map(id -> Envelope.of("http", "x").id(id).type("t").build())
+              .toList();
+      List<Sent> sent = transport.send(envelopes, Duration.ofSeconds(10));
+
+      assertThat(sent.get(0)).isEqualTo(new Sent.Confirmed());
+      assertThat(sent.subList(1, 3))
+          .extracting(each -> ((Sent.Failed) each).cause())
+          .allSatisfy(
+              cause ->
+                  assertThat(cause)
+                      .isInstanceOfSatisfying(
+                          RetryLaterException.class,
+                          later -> assertThat(later.counted()).isFalse()));
+      assertThat(partner.requests).hasSize(1);
     }
   }
 
