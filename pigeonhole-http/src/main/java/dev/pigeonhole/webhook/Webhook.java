@@ -71,7 +71,8 @@ public final class Webhook {
 
   /**
    * Where the ids are unique: who sends here. What is given here no request can change. Default:
-   * the channel's name, or what an event says of itself where the channel reads CloudEvents.
+   * the channel's name, or what an event says of itself where the channel reads CloudEvents. Two
+   * senders need two sources, or a message of one can be taken for a repeat of the other's.
    *
    * @throws ConfigurationException with {@code PH-ID-06} if messages cannot come from there
    */
@@ -173,6 +174,10 @@ public final class Webhook {
 
   String path() {
     return choices.path;
+  }
+
+  boolean hasSource() {
+    return choices.source != null;
   }
 
   Optional<Duration> repeatedFor() {

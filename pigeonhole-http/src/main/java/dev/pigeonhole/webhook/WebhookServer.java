@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -65,9 +66,11 @@ public final class WebhookServer implements MessageSource {
   }
 
   /**
-   * Serves this webhook, too.
+   * Serves this webhook, too. One of them may have no {@link Webhook#source}; two of those would
+   * share their ids.
    *
-   * @throws ConfigurationException with {@code PH-WEB-01} if its path is taken
+   * @throws ConfigurationException with {@code PH-WEB-01} if its path is taken, or if it is the
+   *     second without a source
    */
   public WebhookServer serving(Webhook webhook) {
     Map<String, Webhook> more = new LinkedHashMap<>(webhooks);
@@ -75,6 +78,15 @@ public final class WebhookServer implements MessageSource {
       throw new ConfigurationException(
           ErrorCode.WEBHOOK_INVALID,
           "Two webhooks are at %s. Give one of them another path.".formatted(webhook.path()));
+    }
+    List<String> nameless =
+        more.values().stream().filter(each -> !each.hasSource()).map(Webhook::path).toList();
+    if (nameless.size() > 1) {
+      throw new ConfigurationException(
+          ErrorCode.WEBHOOK_INVALID,
+          ("The webhooks %s have no source, so their senders would share one, and a message of the"
+                  + " second could be taken for a repeat. Say .source(…) of all but one of them.")
+              .formatted(String.join(" and ", nameless)));
     }
     return new WebhookServer(
         address, Collections.unmodifiableMap(more), threads, readWithin, timer);

@@ -13,6 +13,7 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import dev.pigeonhole.Channel;
+import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.support.Eventually;
@@ -501,12 +502,23 @@ class WebhookServerTest {
   }
 
   @Test
+  void twoSendersDoNotShareTheirIdsUnlessSomebodySaysSo() {
+    WebhookServer one = server.serving(Webhook.at("/a"));
+    assertThatThrownBy(() -> one.serving(Webhook.at("/b")))
+        .isInstanceOf(ConfigurationException.class)
+        .hasMessageStartingWith("PH-WEB-01")
+        .hasMessageContainingAll("/a", "/b", ".source(")
+        .hasMessageNotContaining(PATH);
+    assertThat(one.serving(Webhook.at("/b").source("stripe")).name()).endsWith(",/a,/b");
+  }
+
+  @Test
   void theLongestTimeOfRepeatsIsToldToTheInbox() {
     assertThat(server.repeatHorizon()).isEmpty();
     assertThat(
             server
-                .serving(Webhook.at("/a").repeatedFor(ofDays(3)))
-                .serving(Webhook.at("/b").repeatedFor(ofDays(1)))
+                .serving(Webhook.at("/a").source("a").repeatedFor(ofDays(3)))
+                .serving(Webhook.at("/b").source("b").repeatedFor(ofDays(1)))
                 .repeatHorizon())
         .contains(ofDays(3));
     assertThatThrownBy(() -> webhook.repeatedFor(ofDays(366))).hasMessageStartingWith("PH-CFG-05");
