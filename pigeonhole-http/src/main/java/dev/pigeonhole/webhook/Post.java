@@ -95,10 +95,30 @@ final class Post implements AutoCloseable {
     Socket connected = connect(addresses);
     Socket talking = target.tls() ? secured(connected) : connected;
     OutputStream out = new BufferedOutputStream(talking.getOutputStream());
-    out.write(head(headers, body.length).getBytes(StandardCharsets.US_ASCII));
-    out.write(body);
-    out.flush();
+    try {
+      out.write(head(headers, body.length).getBytes(StandardCharsets.US_ASCII));
+      out.write(body);
+      out.flush();
+    } catch (IOException e) {
+      return refusal(talking, e);
+    }
     return reply(new Head(new BufferedInputStream(talking.getInputStream())));
+  }
+
+  /**
+   * Who does not want the rest of a body says so and hangs up, which looks like any other failure
+   * while it is written. Only a refusal is believed: nobody can have taken what was not all sent.
+   */
+  private static Reply refusal(Socket talking, IOException failed) throws IOException {
+    try {
+      Reply reply = reply(new Head(new BufferedInputStream(talking.getInputStream())));
+      if (reply.status() >= 300) {
+        return reply;
+      }
+    } catch (IOException e) {
+      failed.addSuppressed(e);
+    }
+    throw failed;
   }
 
   private Socket connect(List<InetAddress> addresses) throws IOException {

@@ -49,6 +49,8 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
 /** Outgoing requests, as deliveries of an inbox see them. */
@@ -357,6 +359,38 @@ class OutgoingHttpTest {
       inbox.drain();
       assertThat(failure(inbox.find("m-1", "notify-partner").orElseThrow()).code())
           .isEqualTo(ErrorCode.EXCHANGE_FAILED);
+    }
+  }
+
+  @ParameterizedTest(name = "tls: {0}")
+  @ValueSource(booleans = {false, true})
+  void aRefusalIsHeardAlthoughTheBodyCouldNotBeSent(boolean tls) throws Exception {
+    DeliveryView view = answeredEarly(413, tls);
+    assertThat(view.state()).isEqualTo(DeliveryState.POISONED);
+    assertThat(failure(view).message()).contains("413");
+  }
+
+  @Test
+  void whoSaysYesBeforeTheBodyWasSentHasNotTakenIt() throws Exception {
+    DeliveryView view = answeredEarly(200, false);
+    assertThat(failure(view).code()).isEqualTo(ErrorCode.EXCHANGE_FAILED);
+  }
+
+  /** The body is larger than what the network takes while nobody reads. */
+  private static DeliveryView answeredEarly(int status, boolean tls) throws Exception {
+    SSLContext context = context();
+    ServerSocket listening =
+        tls
+            ? context.getServerSocketFactory().createServerSocket(0, 50, HERE)
+            : new ServerSocket(0, 50, HERE);
+    listening.setReceiveBufferSize(10_000);
+    String answer = "HTTP/1.1 " + status + " x\r\n\r\n";
+    try (Partner partner =
+        Partner.impatient(listening, out -> out.write(answer.getBytes(US_ASCII)))) {
+      OutgoingHttp outgoing = to(partner).tls(context.getSocketFactory()).timeout(ofMinutes(5));
+      URI address =
+          URI.create((tls ? "https" : "http") + "://partner.example:" + partner.port() + "/");
+      return deliver(order -> outgoing.to(address).send(order, new byte[30_000_000]));
     }
   }
 

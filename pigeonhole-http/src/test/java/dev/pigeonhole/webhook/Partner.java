@@ -29,9 +29,11 @@ final class Partner implements AutoCloseable {
   final List<String> requests = new CopyOnWriteArrayList<>();
   private final ServerSocket listening;
   private final ExecutorService threads = Executors.newCachedThreadPool();
+  private final boolean patient;
 
-  private Partner(ServerSocket listening, Answer answer) {
+  private Partner(ServerSocket listening, Answer answer, boolean patient) {
     this.listening = listening;
+    this.patient = patient;
     threads.execute(() -> listen(answer));
   }
 
@@ -44,7 +46,12 @@ final class Partner implements AutoCloseable {
   }
 
   static Partner on(ServerSocket listening, Answer answer) {
-    return new Partner(listening, answer);
+    return new Partner(listening, answer, true);
+  }
+
+  /** Answers after the head of a request, and hangs up without having read its body. */
+  static Partner impatient(ServerSocket listening, Answer answer) {
+    return new Partner(listening, answer, false);
   }
 
   int port() {
@@ -72,7 +79,7 @@ final class Partner implements AutoCloseable {
     }
   }
 
-  private static String read(InputStream in) throws IOException {
+  private String read(InputStream in) throws IOException {
     ByteArrayOutputStream head = new ByteArrayOutputStream();
     while (!head.toString(ISO_8859_1).endsWith("\r\n\r\n")) {
       int c = in.read();
@@ -82,7 +89,9 @@ final class Partner implements AutoCloseable {
       head.write(c);
     }
     Matcher length = LENGTH.matcher(head.toString(ISO_8859_1));
-    head.writeBytes(in.readNBytes(length.find() ? Integer.parseInt(length.group(1)) : 0));
+    if (patient && length.find()) {
+      head.writeBytes(in.readNBytes(Integer.parseInt(length.group(1))));
+    }
     return head.toString(ISO_8859_1);
   }
 
