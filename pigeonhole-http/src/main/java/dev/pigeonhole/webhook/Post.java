@@ -123,6 +123,7 @@ final class Post implements AutoCloseable {
 
   private Socket connect(List<InetAddress> addresses) throws IOException {
     IOException failed = new IOException("no address");
+    int untried = addresses.size();
     for (InetAddress address : addresses) {
       Socket next = new Socket(Proxy.NO_PROXY);
       socket = next;
@@ -131,7 +132,9 @@ final class Post implements AutoCloseable {
         throw new SocketTimeoutException("no time left to connect");
       }
       try {
-        next.connect(new InetSocketAddress(address, target.port()), (int) left);
+        // One that is silent leaves the others their part; zero would be no limit.
+        int part = (int) Math.max(1, left / untried--);
+        next.connect(new InetSocketAddress(address, target.port()), part);
         return next;
       } catch (IOException e) {
         next.close();

@@ -35,6 +35,7 @@ import java.net.ServerSocket;
 import java.net.SocketAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
+import java.nio.channels.SocketChannel;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.time.Duration;
@@ -414,6 +415,30 @@ class OutgoingHttpTest {
       InetAddress nobody = InetAddress.getByName("127.0.0.2");
       assertThat(deliver(to(partner).resolver(host -> new InetAddress[] {nobody, HERE})).state())
           .isEqualTo(DeliveryState.COMPLETED);
+    }
+  }
+
+  /** Linux drops who comes to a line that is full, so that one waits without an answer. */
+  @Test
+  void anAddressThatIsSilentLeavesTheNextOneTime() throws Exception {
+    InetAddress silent = InetAddress.getByName("127.0.0.2");
+    List<SocketChannel> line = new ArrayList<>();
+    try (Partner partner = Partner.answering("HTTP/1.1 200 OK\r\n\r\n");
+        ServerSocket full = new ServerSocket(partner.port(), 1, silent)) {
+      for (int i = 0; i < 10; i++) {
+        SocketChannel next = SocketChannel.open();
+        line.add(next);
+        next.configureBlocking(false);
+        next.connect(full.getLocalSocketAddress());
+      }
+      assertThat(line.get(9).finishConnect()).isFalse();
+      OutgoingHttp outgoing = to(partner).timeout(ofSeconds(10));
+      assertThat(deliver(outgoing.resolver(host -> new InetAddress[] {silent, HERE})).state())
+          .isEqualTo(DeliveryState.COMPLETED);
+    } finally {
+      for (SocketChannel each : line) {
+        each.close();
+      }
     }
   }
 
