@@ -34,21 +34,27 @@ final class StructuredJson {
   /** Data that is no JSON goes in Base64; what is JSON comes to the format as such. */
   private static final JsonFormat FORMAT = new JsonFormat().withForceJsonDataToBase64();
 
-  /** The bytes are in memory already, so a string may be as long as they are. */
-  private static final JsonFactory JSON =
-      JsonFactory.builder()
-          .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
-          .streamReadConstraints(
-              StreamReadConstraints.builder()
-                  .maxNestingDepth(200)
-                  .maxNumberLength(100)
-                  .maxNameLength(1_000)
-                  .maxTokenCount(1_000_000)
-                  .maxStringLength(Integer.MAX_VALUE)
-                  .build())
-          .build();
+  private static final JsonFactory JSON = factory(200, 1_000_000);
+
+  /** For data before it is written: the document around it has a level and tokens of its own. */
+  private static final JsonFactory INSIDE = factory(199, 990_000);
 
   private StructuredJson() {}
+
+  /** The bytes are in memory already, so a string may be as long as they are. */
+  private static JsonFactory factory(int depth, int tokens) {
+    return JsonFactory.builder()
+        .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+        .streamReadConstraints(
+            StreamReadConstraints.builder()
+                .maxNestingDepth(depth)
+                .maxNumberLength(100)
+                .maxNameLength(1_000)
+                .maxTokenCount(tokens)
+                .maxStringLength(Integer.MAX_VALUE)
+                .build())
+        .build();
+  }
 
   /**
    * @param attributes where they go
@@ -188,9 +194,9 @@ final class StructuredJson {
     return text != null && isJson(text) ? text : null;
   }
 
-  /** One value that {@link #read} would take. */
+  /** One value that {@link #read} would take in a document. */
   private static boolean isJson(String text) {
-    try (JsonParser parser = JSON.createParser(text)) {
+    try (JsonParser parser = INSIDE.createParser(text)) {
       if (parser.nextToken() == null) {
         return false;
       }

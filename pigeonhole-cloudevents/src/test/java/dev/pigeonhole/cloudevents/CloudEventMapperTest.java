@@ -660,6 +660,21 @@ class CloudEventMapperTest {
     assertThat(mapper.toMessage(out).id()).isEqualTo("m-1");
   }
 
+  /** The document is one level deeper than the data, and has tokens of its own. */
+  @Test
+  void whatGoesOutAsOneDocumentCanBeReadAgain() {
+    String most = "[1" + ",1".repeat(999_997) + "]"; // a million tokens
+    for (String data : List.of(nested(199), nested(200), nested(10_000), most)) {
+      byte[] payload = data.getBytes(UTF_8);
+      Message message = Message.encoded("m-1", "t", payload, "application/json").from("/shop");
+      Envelope out = mapper.structured().toEnvelope(message, "http", "/hooks");
+      assertThat(mapper.toMessage(out).payload()).isEqualTo(payload);
+      assertThat(new String(out.body(), UTF_8).contains("\"data\":"))
+          .as("written as JSON")
+          .isEqualTo(data.equals(nested(199)));
+    }
+  }
+
   @Test
   void aHeaderCannotSayWhatTheMessageSays() {
     Message message = Message.encoded("m-1", "t", null, "text/plain").from("/shop");
