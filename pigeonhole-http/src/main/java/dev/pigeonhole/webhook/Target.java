@@ -36,7 +36,7 @@ record Target(boolean tls, String host, int port, String path) {
     if (!tls && !(allowHttp && scheme.equals("http"))) {
       throw refused("its scheme is not https");
     }
-    URI ascii = URI.create(uri.toASCIIString());
+    URI ascii = ascii(uri);
     String authority = ascii.getRawAuthority();
     if (authority == null) {
       throw refused("it names no host");
@@ -61,6 +61,15 @@ record Target(boolean tls, String host, int port, String path) {
     String path = ascii.getRawPath().isEmpty() ? "/" : ascii.getRawPath();
     String query = ascii.getRawQuery() == null ? "" : "?" + ascii.getRawQuery();
     return new Target(tls, host, port, path + query);
+  }
+
+  /** What Java throws here has the path in its text. */
+  private static URI ascii(URI uri) {
+    try {
+      return URI.create(uri.toASCIIString());
+    } catch (RuntimeException e) { // some letters become others, and half a character fails
+      throw refused("it has characters that cannot be written in ASCII; write them as %xy");
+    }
   }
 
   private static String host(String host, boolean allowPrivate) {

@@ -7,6 +7,7 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
 import java.net.InetAddress;
 import java.net.URI;
+import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -225,5 +226,17 @@ class AddressesTest {
     assertThat(outgoing.toString()).contains("partner.example").doesNotContain("s3cret");
     assertThatThrownBy(() -> outgoing.to(URI.create("http://partner.example/s3cret")))
         .hasMessageNotContaining("s3cret");
+  }
+
+  /** The first becomes a sign that no address may have, and the second is half a character. */
+  @Test
+  void aPathThatAsciiCannotWriteIsRefusedAndNotShown() {
+    for (String odd : List.of("\u1FEF", "\uD800")) {
+      URI address = URI.create("https://partner.example/s3cret/" + odd);
+      assertThatThrownBy(() -> OutgoingHttp.post(address))
+          .hasMessageStartingWith("PH-WEB-05")
+          .hasMessageNotContaining("s3cret")
+          .hasNoCause();
+    }
   }
 }
