@@ -79,7 +79,11 @@ final class Consumption {
     channel.basicQos(settings.prefetch());
   }
 
-  /** Returns when it is to stop: what was taken is acknowledged, the rest goes to the next one. */
+  /**
+   * Returns when it is to stop: what was taken is acknowledged. The rest goes back when the
+   * connection is closed, before the broker turns to the next consumer; with a cancel, that one
+   * would get newer messages first.
+   */
   void run() throws IOException, InterruptedException, OutageException {
     while (!control.stopping()) {
       if (cancelled) {
@@ -103,7 +107,6 @@ final class Consumption {
         handIn(batch);
       }
     }
-    cancel();
   }
 
   /** Whether the connection was good for anything. */
@@ -111,8 +114,12 @@ final class Consumption {
     return received;
   }
 
+  /**
+   * Each consumer of a channel has a prefetch of its own, so that after a pause it waits until some
+   * of what the last one has left here is acknowledged.
+   */
   private void consume() throws IOException {
-    if (consumerTag == null) {
+    if (consumerTag == null && unacknowledged.count() + line.size() < settings.prefetch()) {
       consumerTag =
           channel.basicConsume(
               settings.queue(),
@@ -284,8 +291,8 @@ final class Consumption {
       if (left.isEmpty()) {
         trouble.accept(null);
       } else {
-        // Not given back meanwhile: that would count against the delivery limit of the queue.
-        cancel();
+        // Not given back meanwhile: that would count against the delivery limit of the queue. Nor
+        // cancelled, which would let others pass; the prefetch holds the broker.
         trouble.accept(why + " Nothing more is acknowledged until it has a place.");
         control.await(PARKING_WAIT);
       }

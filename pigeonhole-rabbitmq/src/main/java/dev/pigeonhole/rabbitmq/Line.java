@@ -20,6 +20,10 @@ final class Line {
     waiting.add(delivery);
   }
 
+  int size() {
+    return waiting.size();
+  }
+
   /**
    * The next ones, up to this many. Waits for the first as long as it is told, and after it a
    * moment for more: a batch of one costs as much as a batch of fifty.

@@ -9,10 +9,11 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * The deliveries of one channel that were not acknowledged yet; as many as the prefetch at most.
- * What is settled is acknowledged with one frame, as far as nothing older is still open: each frame
- * is a write to the socket here, and an entry in the log of a quorum queue there. What has
- * something open before it is acknowledged alone. For one thread.
+ * The deliveries of one channel that were not acknowledged yet; as many as the prefetch at most,
+ * and after a pause fewer than twice as many. What is settled is acknowledged with one frame, as
+ * far as nothing older is still open: each frame is a write to the socket here, and an entry in the
+ * log of a quorum queue there. What has something open before it is acknowledged alone. For one
+ * thread.
  */
 final class Unacknowledged {
   private final Channel channel;
@@ -36,6 +37,11 @@ final class Unacknowledged {
     }
     last = number;
     open.add(number);
+  }
+
+  /** How many there are. */
+  int count() {
+    return open.size();
   }
 
   /** It may be acknowledged from now on, and is with the next {@link #acknowledge}. */

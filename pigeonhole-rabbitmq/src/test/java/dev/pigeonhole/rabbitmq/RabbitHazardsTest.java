@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -160,6 +161,30 @@ class RabbitHazardsTest extends SourceTests {
     assertThat(intake.largestBatch()).isGreaterThan(1).isLessThanOrEqualTo(200);
   }
 
+  /** Each batch that is handed in pauses the source or lets it go on, from its own thread. */
+  @Test
+  void rq05_whatIsKeptOverPausesIsNoMoreThanThePrefetch() throws Exception {
+    AtomicBoolean full = new AtomicBoolean();
+    AtomicInteger turns = new AtomicInteger();
+    RabbitSource source = queue.source().prefetch(20);
+    start(
+        source,
+        envelopes -> {
+          if (full.get() && turns.incrementAndGet() % 2 == 1) {
+            source.pause("a test");
+          } else {
+            source.resume();
+          }
+          return envelopes.stream().map(it -> Intake.later()).toList();
+        });
+    send(100);
+    Eventually.until("twenty to be handed out", Intake.LIMIT, () -> queue.ready() == 80);
+    full.set(true);
+    Eventually.until("three pauses, and what follows", Intake.LIMIT, () -> turns.get() > 6);
+
+    assertThat(queue.ready()).isEqualTo(80);
+  }
+
   @Test
   void rq06_anOutageOfTheStoreCostsNoDelivery() {
     another(TestQueue.on(RabbitServer.shared(), it -> it.deliveryLimit(3)));
@@ -215,6 +240,34 @@ class RabbitHazardsTest extends SourceTests {
       }
     }
     intake.awaitTaken(count);
+
+    assertThat(intake.taken())
+        .containsExactlyElementsOf(IntStream.range(0, count).mapToObj(i -> "m-" + i).toList());
+  }
+
+  @Test
+  void rq10_withASingleActiveConsumerTheOrderSurvivesAStop() throws Exception {
+    another(
+        TestQueue.on(RabbitServer.shared(), it -> it.argument("x-single-active-consumer", true)));
+    int count = 300;
+    intake.close();
+    RabbitSource active = start(queue.source().prefetch(10));
+    Eventually.until("a consumer", Intake.LIMIT, () -> queue.allConsumers() == 1);
+    start(queue.source().prefetch(10));
+    Eventually.until("one that waits", Intake.LIMIT, () -> queue.allConsumers() == 2);
+    send("m-0");
+    intake.awaitOffered("m-0");
+    IntStream.range(1, count).forEach(i -> send("m-" + i));
+    Eventually.until("ten to be handed out", Intake.LIMIT, () -> queue.ready() == count - 10);
+    Thread stopping = new Thread(() -> active.stop(Intake.LIMIT));
+    stopping.start();
+    Eventually.until(
+        "it to wait for what is being taken",
+        Intake.LIMIT,
+        () -> stopping.getState() == Thread.State.TIMED_WAITING);
+    intake.open();
+    intake.awaitTaken(count);
+    stopping.join();
 
     assertThat(intake.taken())
         .containsExactlyElementsOf(IntStream.range(0, count).mapToObj(i -> "m-" + i).toList());

@@ -26,8 +26,7 @@ class RabbitParkingTest extends SourceTests {
     RabbitSource source = start(queue.source().deadLetters(unbound));
     send("bad", "good");
     assertThat(awaitTrouble(source, "PH-RMQ-05")).contains(unbound, "bind a queue to it");
-    staysWithTheBroker("m-0", "m-1", "m-2");
-    assertThat(queue.unacknowledged()).isGreaterThanOrEqualTo(4);
+    waitUnacknowledged("m-0", "m-1", "m-2");
 
     RabbitTopology.create().bind(queue.aside(), unbound, queue.name()).declare(queue.straight());
     intake.awaitTaken("good", "m-0", "m-1", "m-2");
@@ -37,14 +36,14 @@ class RabbitParkingTest extends SourceTests {
     assertThat(intake.offers("bad")).isEqualTo(1);
   }
 
-  /** Its consumer is cancelled. A quorum queue counts it until all that it has is acknowledged. */
-  private void staysWithTheBroker(String... ids) throws Exception {
-    long ready = queue.ready();
+  /** They are handed out, as far as the prefetch lets them, and wait behind what has no place. */
+  private void waitUnacknowledged(String... ids) throws Exception {
     send(ids);
-    Eventually.until("them to wait there", Intake.LIMIT, () -> queue.ready() == ready + ids.length);
+    Eventually.until("them to be handed out", Intake.LIMIT, () -> queue.ready() == 0);
     for (String id : ids) {
       assertThat(intake.offers(id)).isZero();
     }
+    assertThat(queue.unacknowledged()).isGreaterThan(ids.length);
   }
 
   private void isRefused(Delivery delivery) {
@@ -52,6 +51,18 @@ class RabbitParkingTest extends SourceTests {
     assertThat(headers.get("pigeonhole-code")).hasToString("PH-ID-03");
     assertThat(headers.get("pigeonhole-reason")).hasToString("PH-ID-03: too long");
     assertThat(headers.get("pigeonhole-queue")).hasToString(queue.name());
+  }
+
+  @Test
+  void rq05_rq08_noMoreThanThePrefetchWaitsBehindWhatHasNoPlace() throws Exception {
+    intake.answer("bad", offer -> Intake.refused());
+    RabbitSource source = start(queue.source().deadLetters("nowhere").prefetch(5));
+    send("bad");
+    awaitTrouble(source, "PH-RMQ-05");
+    send(20);
+    Eventually.until("five to be handed out", Intake.LIMIT, () -> queue.ready() == 16);
+    assertThat(queue.unacknowledged()).isEqualTo(21);
+    assertThat(intake.offered()).hasSize(1);
   }
 
   @Test
@@ -91,7 +102,7 @@ class RabbitParkingTest extends SourceTests {
         .as("of the consumer, and for refused ones")
         .isEqualTo(2);
     assertThat(queue.unacknowledged()).isEqualTo(1);
-    staysWithTheBroker("m-0", "m-1", "m-2");
+    waitUnacknowledged("m-0", "m-1", "m-2");
 
     deleteQueue(full);
     RabbitTopology.create().queue(RabbitQueue.classic(full)).declare(queue.straight());

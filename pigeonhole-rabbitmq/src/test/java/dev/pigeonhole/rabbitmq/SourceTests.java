@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.transport.Acceptor;
 import dev.pigeonhole.transport.Envelope;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -35,8 +36,12 @@ abstract class SourceTests {
   }
 
   RabbitSource start(RabbitSource source) {
+    return start(source, intake);
+  }
+
+  RabbitSource start(RabbitSource source, Acceptor acceptor) {
     started.add(source);
-    source.start(intake);
+    source.start(acceptor);
     return source;
   }
 

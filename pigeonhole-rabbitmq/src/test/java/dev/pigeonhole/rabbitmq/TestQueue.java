@@ -144,6 +144,16 @@ final class TestQueue implements AutoCloseable {
     }
   }
 
+  /** The same with those that wait until another one is gone. */
+  long allConsumers() {
+    return Long.parseLong(
+        server.eval(
+            """
+            {ok, Queue} = rabbit_amqqueue:lookup(rabbit_misc:r(<<"%s">>, queue, <<"%s">>)), \
+            length(rabbit_amqqueue:consumers(Queue))."""
+                .formatted(HOST, name)));
+  }
+
   /** What was put aside, as it lies there; it stays. */
   List<Delivery> putAside() {
     try {
