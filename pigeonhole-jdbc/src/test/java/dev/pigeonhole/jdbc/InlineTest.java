@@ -142,6 +142,30 @@ class InlineTest {
   }
 
   @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void oneThatRunsOutOfStackFailsAlone(DatabaseKind kind) {
+    open(TestDatabases.open(kind));
+    Inbox inbox =
+        inbox(
+            type ->
+                type.handleInTransaction(
+                        "deep",
+                        (text, tx) -> {
+                          GuardRig.write(tx.connection(), "deep");
+                          throw new StackOverflowError();
+                        },
+                        inline())
+                    .handleInTransaction("a", this::write, inline()));
+
+    assertThat(inbox.accept("c", Message.of("m-1", "hello")))
+        .isInstanceOfSatisfying(
+            Acceptance.Unfinished.class,
+            unfinished -> assertThat(unfinished.failures()).containsOnlyKeys("deep"));
+    assertThat(effects("deep")).as("rolled back").isZero();
+    assertThat(effects("a")).isOne();
+  }
+
+  @ParameterizedTest
   @MethodSource(ALL)
   void storedSiblingsAreCommittedWhateverBecomesOfInlineOnes(TestDatabase fresh) {
     open(fresh);

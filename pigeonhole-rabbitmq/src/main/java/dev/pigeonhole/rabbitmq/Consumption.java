@@ -250,9 +250,11 @@ final class Consumption {
           trouble.accept(null);
         }
         return answers;
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
+        // Also errors: whoever left with one would give all deliveries back, and count them.
         failed = true;
         trouble.accept(Diagnosis.ofIntake(e, settings));
+        LOG.debug("The inbox failed with", e);
       }
       if (control.stopping()) {
         return null;

@@ -40,11 +40,15 @@ final class Diagnosis {
   }
 
   /** Of what the inbox has answered instead of taking messages. */
-  static String ofIntake(RuntimeException failure, Settings settings) {
+  static String ofIntake(Throwable failure, Settings settings) {
     ErrorCode code =
         failure instanceof InboxException known ? known.code() : ErrorCode.CONSUMER_STOPPED;
-    return "%s: Queue '%s' waits, because the inbox cannot take messages: %s Look at its store; it is tried again, and nothing is acknowledged meanwhile."
-        .formatted(code.text(), settings.queue(), told(failure));
+    return "%s: Queue '%s' waits, because the inbox cannot take messages: %s Look at %s; it is tried again, and nothing is acknowledged meanwhile."
+        .formatted(
+            code.text(),
+            settings.queue(),
+            told(failure),
+            failure instanceof Error ? "class path and memory of the application" : "its store");
   }
 
   private static String told(Throwable cause) {

@@ -86,7 +86,7 @@ final class RabbitConsumer extends Thread {
       try {
         acceptor.accept(probe); // it comes again, and is a repeat then
         return;
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         trouble(Diagnosis.ofIntake(e, settings));
       }
     }

@@ -205,6 +205,34 @@ class RabbitHazardsTest extends SourceTests {
   }
 
   @Test
+  void rq06_anErrorOfTheInboxCostsNoDelivery() {
+    another(TestQueue.on(RabbitServer.shared(), it -> it.deliveryLimit(3)));
+    AtomicInteger tries = new AtomicInteger();
+    AtomicBoolean broken = new AtomicBoolean(true);
+    RabbitSource source =
+        start(
+            queue.source().reconnect(QUICK, QUICK),
+            envelopes -> {
+              tries.incrementAndGet();
+              if (broken.get()) {
+                throw new NoClassDefFoundError("Gone");
+              }
+              return intake.accept(envelopes);
+            });
+    send(20);
+    Eventually.until("more tries than deliveries", Intake.LIMIT, () -> tries.get() > 4);
+    String said = awaitTrouble(source, "NoClassDefFoundError");
+    broken.set(false);
+    awaitEmpty();
+
+    assertThat(queue.putAside()).isEmpty();
+    assertThat(intake.taken()).hasSize(20);
+    assertThat(intake.offered()).noneMatch(Envelope::redelivered);
+    assertThat(said).startsWith("PH-RMQ-07: ").contains(queue.name(), "Look at class path");
+    awaitNoTrouble(source);
+  }
+
+  @Test
   void rq06_inALongOutageMessagesAreGivenBackOnceAndNotAskedForUntilItIsOver() throws Exception {
     another(TestQueue.on(RabbitServer.shared(), it -> it.deliveryLimit(3)));
     intake.down(true);

@@ -114,13 +114,21 @@ class EnvelopeBehaviourTest {
           if (envelope.id().filter("deep"::equals).isPresent()) {
             throw new StackOverflowError();
           }
+          if (envelope.id().filter("gone"::equals).isPresent()) {
+            throw new NoClassDefFoundError("Gone");
+          }
           return MessageMapper.plain().toMessage(envelope);
         };
     Inbox inbox = inbox(plain(Channel.named("c").mappedBy(fragile)));
     List<Disposition> answers =
         inbox
             .acceptor("c")
-            .accept(List.of(envelope("bad", "x"), envelope("m-1", "one"), envelope("deep", "x")));
+            .accept(
+                List.of(
+                    envelope("bad", "x"),
+                    envelope("m-1", "one"),
+                    envelope("deep", "x"),
+                    envelope("gone", "x")));
 
     assertThat(code(answers.get(0))).isEqualTo(ErrorCode.ENVELOPE_UNMAPPABLE);
     assertThat(((Disposition.Refused) answers.get(0)).reason())
@@ -129,6 +137,7 @@ class EnvelopeBehaviourTest {
         .doesNotContain("\u0007");
     assertThat(answers).element(1).isEqualTo(DONE);
     assertThat(code(answers.get(2))).isEqualTo(ErrorCode.ENVELOPE_UNMAPPABLE);
+    assertThat(code(answers.get(3))).isEqualTo(ErrorCode.ENVELOPE_UNMAPPABLE);
   }
 
   @Test

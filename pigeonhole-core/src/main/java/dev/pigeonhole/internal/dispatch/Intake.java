@@ -334,7 +334,7 @@ public final class Intake {
         key = type.orderingKey().apply(payload);
       } catch (InboxException e) {
         throw e;
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | StackOverflowError | LinkageError | AssertionError e) {
         throw new InboxException(
             ErrorCode.ORDERING_KEY_INVALID,
             "The ordering key selector of %s threw %s. Let it answer null where there is no order."

@@ -73,7 +73,7 @@ final class Router implements Acceptor {
       throw e; // it asks somebody who cannot say now
     } catch (InboxException e) {
       return rejected(e);
-    } catch (RuntimeException | StackOverflowError e) {
+    } catch (RuntimeException | StackOverflowError | LinkageError | AssertionError e) {
       return rejected(
           new InboxException(
               ErrorCode.ENVELOPE_UNMAPPABLE,

@@ -118,7 +118,7 @@ public final class KeyStrategy {
       return key == null || Names.isBlank(key) ? null : key;
     } catch (InboxException e) {
       throw e;
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | StackOverflowError | LinkageError | AssertionError e) {
       throw new InboxException(
           ErrorCode.KEY_SELECTOR_FAILED,
           "The key selector of %s threw %s. Make it answer for every message of the type."

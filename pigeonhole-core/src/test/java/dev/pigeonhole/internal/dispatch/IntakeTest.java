@@ -286,6 +286,24 @@ class IntakeTest {
     }
 
     @Test
+    void anErrorOfASelectorIsTheMessagesFaultToo() {
+      for (Error error :
+          List.of(
+              new StackOverflowError(), new NoClassDefFoundError("gone"), new AssertionError())) {
+        Function<Object, @Nullable String> throwing =
+            payload -> {
+              throw error;
+            };
+        Rejected key = rejected(check(throwing, null, order("m")));
+        assertThat(key.code()).isEqualTo(ErrorCode.KEY_SELECTOR_FAILED);
+        assertThat(key.reason()).contains(error.getClass().getName());
+        Rejected order = rejected(check(null, throwing, order("m")));
+        assertThat(order.code()).isEqualTo(ErrorCode.ORDERING_KEY_INVALID);
+        assertThat(order.reason()).contains(error.getClass().getName());
+      }
+    }
+
+    @Test
     void aSelectedKeyIsHeldToTheRulesOfAnId() {
       assertThat(rejected(check(payload -> "a\0", null, order("m"))).code())
           .isEqualTo(ErrorCode.ID_CONTROL_CHARACTER);

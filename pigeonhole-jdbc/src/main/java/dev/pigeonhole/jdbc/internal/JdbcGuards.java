@@ -345,12 +345,14 @@ final class JdbcGuards implements Guards {
       if (borrowed != null) {
         borrowed.flush();
       }
-    } catch (VirtualMachineError e) {
-      throw e;
     } catch (KeepFailureException e) {
       thrown = e.getCause() == null ? e : e.getCause();
       answer = e.answer();
     } catch (Throwable e) {
+      // A stack that was too deep is whole again here; otherwise the JVM itself is in trouble.
+      if (e instanceof VirtualMachineError error && !(error instanceof StackOverflowError)) {
+        throw error;
+      }
       thrown = e;
     } finally {
       unit.end();
