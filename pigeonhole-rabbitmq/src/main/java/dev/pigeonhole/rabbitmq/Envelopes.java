@@ -36,8 +36,9 @@ final class Envelopes {
         .contentType(properties.getContentType())
         .body(body(delivery.getBody(), all))
         .headers(theirs(all))
-        .property("exchange", emptyToNull(delivery.getEnvelope().getExchange()))
-        .property("routing-key", emptyToNull(delivery.getEnvelope().getRoutingKey()))
+        .property("exchange", first(all, Names.EXCHANGE, delivery.getEnvelope().getExchange()))
+        .property(
+            "routing-key", first(all, Names.ROUTING_KEY, delivery.getEnvelope().getRoutingKey()))
         .property("correlation-id", properties.getCorrelationId())
         .property("reply-to", properties.getReplyTo())
         .property("app-id", properties.getAppId())
@@ -74,7 +75,9 @@ final class Envelopes {
         : all;
   }
 
-  private static @Nullable String emptyToNull(@Nullable String text) {
+  /** As it came first: the way back from a retry queue goes through no exchange of its own. */
+  private static @Nullable String first(Headers headers, String name, @Nullable String now) {
+    String text = headers.text(name).orElse(now);
     return text == null || text.isEmpty() ? null : text;
   }
 

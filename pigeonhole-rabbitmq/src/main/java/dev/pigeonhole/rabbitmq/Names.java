@@ -24,11 +24,16 @@ final class Names {
   static final String REASON = "pigeonhole-reason";
   static final String QUEUE = "pigeonhole-queue";
 
+  /** How a message came first, where it has been put somewhere and comes again. */
+  static final String EXCHANGE = "pigeonhole-exchange";
+
+  static final String ROUTING_KEY = "pigeonhole-routing-key";
+
   /** Tells a message that came back from the others that were published with it. */
   static final String PUBLISH = "pigeonhole-publish";
 
   private static final Set<String> OWN =
-      Set.of(ID, TYPE, KEY, NO_BODY, RETRIES, CODE, REASON, QUEUE, PUBLISH);
+      Set.of(ID, TYPE, KEY, NO_BODY, RETRIES, CODE, REASON, QUEUE, EXCHANGE, ROUTING_KEY, PUBLISH);
 
   /** What the broker writes beside the producer's headers, and changes with every delivery. */
   private static final Set<String> BROKERS =

@@ -102,6 +102,8 @@ final class Parking {
       headers.putAll(properties.getHeaders());
     }
     headers.keySet().removeIf(Names::isForTheBroker);
+    headers.putIfAbsent(Names.EXCHANGE, parked.delivery().getEnvelope().getExchange());
+    headers.putIfAbsent(Names.ROUTING_KEY, parked.delivery().getEnvelope().getRoutingKey());
     if (retries(parked)) {
       headers.keySet().removeIf(Names::isTheBrokers); // it would take its own way back for a circle
       headers.put(Names.RETRIES, retriesOf(parked.delivery()) + 1);

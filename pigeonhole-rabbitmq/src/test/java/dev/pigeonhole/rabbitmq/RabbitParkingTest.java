@@ -303,6 +303,39 @@ class RabbitParkingTest extends SourceTests {
   }
 
   @Test
+  void whatComesBackLooksAsIfItHadComeThroughItsExchange() throws Exception {
+    String topic = queue.name() + "-topic";
+    RabbitTopology.create()
+        .queue(RabbitQueue.retryOf(queue.name()))
+        .exchange(topic, BuiltinExchangeType.TOPIC)
+        .bind(queue.name(), topic, "order.*")
+        .declare(queue.straight());
+    intake.answer("slow", offer -> offer < 3 ? Intake.later() : Intake.refused());
+    start(queue.source().withRetry(5, Duration.ofMillis(10)));
+    queue.publish(
+        new Publisher.Outgoing(
+            topic,
+            "order.placed",
+            new BasicProperties.Builder().messageId("slow").deliveryMode(2).build(),
+            new byte[0]));
+    Eventually.until("it to be put aside", Intake.LIMIT, () -> queue.putAside().size() == 1);
+    Delivery aside = queue.putAside().get(0);
+    queue.publish(new Publisher.Outgoing("", queue.name(), aside.getProperties(), aside.getBody()));
+    Eventually.until("it to come again", Intake.LIMIT, () -> intake.offers("slow") == 4);
+
+    assertThat(intake.offered())
+        .as("at first, two times later, and moved back")
+        .allSatisfy(
+            it -> {
+              assertThat(it.properties().get("exchange")).isEqualTo(topic);
+              assertThat(it.properties().get("routing-key")).isEqualTo("order.placed");
+              assertThat(it.headers().asMap()).isEmpty();
+            });
+    deleteQueue(queue.name() + ".retry");
+    deleteExchange(topic);
+  }
+
+  @Test
   void whatIsForLaterTooOftenIsPutAsideWithTheLastReason() throws Exception {
     RabbitTopology.create().queue(RabbitQueue.retryOf(queue.name())).declare(queue.straight());
     intake.answer("slow", offer -> Intake.later());

@@ -88,4 +88,11 @@ abstract class SourceTests {
       channel.queueDelete(name);
     }
   }
+
+  void deleteExchange(String name) throws Exception {
+    try (Connection connection = queue.straight().newConnection();
+        Channel channel = connection.createChannel()) {
+      channel.exchangeDelete(name);
+    }
+  }
 }
