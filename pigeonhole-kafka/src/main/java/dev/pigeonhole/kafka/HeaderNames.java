@@ -18,5 +18,9 @@ final class HeaderNames {
 
   static final List<String> OF_PARKED = List.of(CODE, REASON, TOPIC, PARTITION, OFFSET, TIMESTAMP);
 
+  /** Nobody else writes them. */
+  static final List<String> OWN =
+      List.of(ID, TYPE, CODE, REASON, TOPIC, PARTITION, OFFSET, TIMESTAMP);
+
   private HeaderNames() {}
 }

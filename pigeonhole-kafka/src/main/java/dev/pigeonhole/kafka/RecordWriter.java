@@ -20,6 +20,8 @@ final class RecordWriter {
    */
   static ProducerRecord<byte[], byte[]> write(Envelope envelope, String topic) {
     RecordHeaders headers = HeaderValues.write(envelope.headers());
+    // Of another message, from which they were copied: at the other end they would count.
+    HeaderNames.OWN.forEach(headers::remove);
     envelope.id().ifPresent(id -> replace(headers, HeaderNames.ID, id));
     envelope.type().ifPresent(type -> replace(headers, HeaderNames.TYPE, type));
     envelope.contentType().ifPresent(type -> replace(headers, HeaderNames.CONTENT_TYPE, type));

@@ -181,6 +181,24 @@ class RecordReaderTest {
   }
 
   @Test
+  void headersOfAnotherMessageDoNotSpeakForThisOne() {
+    Headers stale =
+        Headers.none()
+            .with("pigeonhole-id", "old")
+            .with("pigeonhole-type", "old")
+            .with("pigeonhole-code", "PH-ID-03")
+            .with("tenant", "acme");
+    ProducerRecord<byte[], byte[]> written =
+        RecordWriter.write(Envelope.of("kafka", "orders").id("new").headers(stale).build(), "t");
+    written.headers().forEach(headers::add);
+    Envelope read = read(written.key(), written.value());
+
+    assertThat(read.id()).contains("new");
+    assertThat(read.type()).isEmpty();
+    assertThat(read.headers().asMap()).isEqualTo(Map.of("tenant", "acme"));
+  }
+
+  @Test
   void aHeaderThatKafkaCannotHoldIsRefused() {
     Headers nested = Headers.none().with("map", Map.of("a", 1));
     assertThatThrownBy(() -> HeaderValues.write(nested))

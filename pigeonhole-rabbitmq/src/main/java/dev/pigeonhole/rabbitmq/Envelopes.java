@@ -83,6 +83,8 @@ final class Envelopes {
 
   static BasicProperties out(Envelope envelope) {
     Map<String, @Nullable Object> headers = Fields.out(envelope.headers());
+    // Of another message, from which they were copied: at the other end they would count.
+    headers.keySet().removeIf(name -> Names.isOurs(name) || Names.isForTheBroker(name));
     String id = shortOrHeader(envelope.id().orElse(null), headers, Names.ID);
     String type = shortOrHeader(envelope.type().orElse(null), headers, Names.TYPE);
     envelope.key().ifPresent(key -> headers.put(Names.KEY, key));

@@ -8,6 +8,7 @@ import dev.pigeonhole.Headers;
 import dev.pigeonhole.transport.Envelope;
 import java.time.Instant;
 import java.util.Date;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -90,5 +91,45 @@ class EnvelopesTest {
     assertThat(properties.getMessageId()).isNull();
     assertThat(properties.getHeaders()).containsEntry("pigeonhole-id", id);
     assertThat(properties.getType()).isEqualTo("t");
+  }
+
+  private static Envelope throughTheBroker(Envelope envelope) {
+    return Envelopes.in(
+        "q",
+        new Delivery(
+            new com.rabbitmq.client.Envelope(1, false, "shop", "order.placed"),
+            Envelopes.out(envelope),
+            Envelopes.bodyOut(envelope)));
+  }
+
+  @Test
+  void headersOfAnotherMessageDoNotSpeakForThisOne() {
+    Map<String, Object> stale =
+        Map.of(
+            "pigeonhole-id", "old",
+            "pigeonhole-type", "old",
+            "pigeonhole-key", "old",
+            "pigeonhole-no-body", true,
+            "pigeonhole-exchange", "old",
+            "pigeonhole-routing-key", "old",
+            "CC", List.of("audit"),
+            "BCC", List.of("audit"),
+            "tenant", "acme");
+    Envelope envelope =
+        Envelope.of("rabbitmq", "q")
+            .id("new")
+            .type("t")
+            .body(new byte[0])
+            .headers(Headers.of(stale))
+            .build();
+    assertThat(Envelopes.out(envelope).getHeaders()).containsOnlyKeys("tenant");
+    Envelope received = throughTheBroker(envelope);
+
+    assertThat(received.id()).contains("new");
+    assertThat(received.type()).contains("t");
+    assertThat(received.key()).isEmpty();
+    assertThat(received.body()).isEmpty();
+    assertThat(received.properties().get("exchange")).isEqualTo("shop");
+    assertThat(received.headers().asMap()).isEqualTo(Map.of("tenant", "acme"));
   }
 }
