@@ -99,7 +99,7 @@ final class Fields {
       return value.toString(); // larger than AMQP has a place for
     }
     if (value instanceof Instant instant) {
-      return instant.getNano() == 0 ? Date.from(instant) : instant.toString();
+      return instant.getNano() == 0 && isDate(instant) ? Date.from(instant) : instant.toString();
     }
     if (value instanceof Map<?, ?> map) {
       Map<String, @Nullable Object> table = new LinkedHashMap<>();
@@ -112,5 +112,11 @@ final class Fields {
       return all;
     }
     return value;
+  }
+
+  /** Dates reach less far than instants. */
+  private static boolean isDate(Instant instant) {
+    return !instant.isBefore(Instant.ofEpochMilli(Long.MIN_VALUE))
+        && !instant.isAfter(Instant.ofEpochMilli(Long.MAX_VALUE));
   }
 }

@@ -37,9 +37,7 @@ final class Publisher {
   /** One message to publish. */
   record Outgoing(String exchange, String routingKey, BasicProperties properties, byte[] body) {
     String place() {
-      return exchange.isEmpty()
-          ? "queue '%s'".formatted(routingKey)
-          : "exchange '%s' with the routing key '%s'".formatted(exchange, routingKey);
+      return Publisher.place(exchange, routingKey);
     }
   }
 
@@ -125,7 +123,7 @@ final class Publisher {
       receipt.settle(failed("the connection was lost", e));
     } catch (RuntimeException e) {
       // The client has counted what it could not write: its numbers are no longer the broker's.
-      receipt.settle(unwritable(message, e));
+      receipt.settle(unwritable(message.place(), e));
       Connections.abort(channel);
     }
   }
@@ -141,12 +139,19 @@ final class Publisher {
     return thread;
   }
 
-  private static Sent unwritable(Outgoing message, RuntimeException cause) {
+  /** Where a message goes, for people. */
+  static String place(String exchange, String routingKey) {
+    return exchange.isEmpty()
+        ? "queue '%s'".formatted(routingKey)
+        : "exchange '%s' with the routing key '%s'".formatted(exchange, routingKey);
+  }
+
+  static Sent unwritable(String place, RuntimeException cause) {
     return new Sent.Failed(
         new PoisonException(
             ErrorCode.ENVELOPE_UNMAPPABLE,
-            "AMQP cannot carry this message to %s: %s. Names, ids of correlation and routing keys have up to 255 bytes, and all headers together one frame."
-                .formatted(message.place(), cause.getMessage()),
+            "AMQP cannot carry this message to %s: %s. Names, ids of correlation and routing keys have up to 255 bytes, all headers together one frame, and times are as far away as a java.util.Date can be."
+                .formatted(place, cause.getMessage()),
             cause));
   }
 

@@ -5,6 +5,8 @@ import dev.pigeonhole.transport.Envelope;
 import dev.pigeonhole.transport.Sent;
 import dev.pigeonhole.transport.Transport;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -65,15 +67,37 @@ public final class RabbitTransport implements Transport {
       return List.of();
     }
     long end = System.nanoTime() + timeout.toNanos();
-    List<Publisher.Outgoing> messages = envelopes.stream().map(this::outgoing).toList();
-    Publisher publisher = link.publisher(timeout);
-    return publisher.publish(messages, Duration.ofNanos(end - System.nanoTime()));
+    List<@Nullable Sent> unwritable = new ArrayList<>(envelopes.size());
+    List<Publisher.Outgoing> messages = new ArrayList<>(envelopes.size());
+    for (Envelope envelope : envelopes) {
+      unwritable.add(write(envelope, messages));
+    }
+    Iterator<Sent> answers =
+        (messages.isEmpty() ? List.<Sent>of() : publish(messages, end)).iterator();
+    List<Sent> all = new ArrayList<>(envelopes.size());
+    for (Sent each : unwritable) {
+      all.add(each == null ? answers.next() : each);
+    }
+    return all;
   }
 
-  private Publisher.Outgoing outgoing(Envelope envelope) {
+  /** Adds what is published of the envelope, or answers why there is nothing. */
+  private @Nullable Sent write(Envelope envelope, List<Publisher.Outgoing> messages) {
     String key = routingKey != null ? routingKey : envelope.type().orElse("");
-    return new Publisher.Outgoing(
-        exchange, key, Envelopes.out(envelope), Envelopes.bodyOut(envelope));
+    try {
+      messages.add(
+          new Publisher.Outgoing(
+              exchange, key, Envelopes.out(envelope), Envelopes.bodyOut(envelope)));
+      return null;
+    } catch (RuntimeException e) {
+      return Publisher.unwritable(Publisher.place(exchange, key), e);
+    }
+  }
+
+  private List<Sent> publish(List<Publisher.Outgoing> messages, long end)
+      throws InterruptedException {
+    Publisher publisher = link.publisher(Duration.ofNanos(end - System.nanoTime()));
+    return publisher.publish(messages, Duration.ofNanos(end - System.nanoTime()));
   }
 
   @Override

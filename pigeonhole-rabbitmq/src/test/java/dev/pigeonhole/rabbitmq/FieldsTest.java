@@ -82,6 +82,7 @@ class FieldsTest {
   void rq15_whatAmqpHasNoPlaceForIsText() {
     Map<String, Object> headers = new LinkedHashMap<>();
     headers.put("time", Instant.parse("2026-01-02T03:04:05.250Z"));
+    headers.put("first", Instant.MIN);
     headers.put("fine", new BigDecimal("1E-300"));
     headers.put("huge", new BigInteger("123456789012345678901234567890"));
     headers.put("exact", new BigDecimal("12345678901234567890.5"));
@@ -91,6 +92,8 @@ class FieldsTest {
             Map.of(
                 "time",
                 "2026-01-02T03:04:05.250Z",
+                "first",
+                Instant.MIN.toString(),
                 "fine",
                 "1E-300",
                 "huge",

@@ -8,6 +8,7 @@ import dev.pigeonhole.tck.BrokerTransportContract;
 import dev.pigeonhole.transport.Envelope;
 import dev.pigeonhole.transport.Sent;
 import dev.pigeonhole.transport.Transport;
+import java.time.Instant;
 import java.util.List;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
@@ -107,6 +108,29 @@ class RabbitTransportTest extends BrokerTransportContract {
         assertThat(transport.send(List.of(good), Intake.LIMIT))
             .containsExactly(new Sent.Confirmed());
       }
+      transport.close();
+    }
+  }
+
+  @Test
+  void anEnvelopeThatCannotBeWrittenKeepsNoneOfTheOthers() throws Exception {
+    try (TestQueue queue = TestQueue.create()) {
+      RabbitTransport transport = RabbitTransport.queue(queue.proxied(), queue.name());
+      Envelope first = Envelope.of("test", "q").id("first").build();
+      Envelope bad = Envelope.of("test", "q").id("bad").sentAt(Instant.MIN).build();
+      Envelope last = Envelope.of("test", "q").id("last").build();
+      List<Sent> answers = transport.send(List.of(first, bad, last), Intake.LIMIT);
+
+      assertThat(List.of(answers.get(0), answers.get(2)))
+          .containsExactly(new Sent.Confirmed(), new Sent.Confirmed());
+      assertThat(((Sent.Failed) answers.get(1)).cause())
+          .isInstanceOf(PoisonException.class)
+          .hasMessageStartingWith("PH-MAP-01")
+          .hasMessageContaining(queue.name());
+      assertThat(transport.send(List.of(bad), Intake.LIMIT))
+          .hasOnlyElementsOfType(Sent.Failed.class);
+      assertThat(queue.arrived().stream().map(it -> it.getProperties().getMessageId()))
+          .containsExactly("first", "last");
       transport.close();
     }
   }
