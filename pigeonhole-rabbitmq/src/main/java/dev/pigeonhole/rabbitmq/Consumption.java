@@ -92,9 +92,7 @@ final class Consumption {
             "The broker has cancelled the consumer of queue '%s'; it was deleted, or has moved. Declare it again, if it was deleted; it is consumed as soon as it is there."
                 .formatted(settings.queue()));
       }
-      if (!channel.isOpen()) {
-        throw new IOException("the channel was closed", channel.getCloseReason());
-      }
+      requireOpen();
       if (control.paused()) {
         cancel();
         trouble.accept(null);
@@ -106,6 +104,13 @@ final class Consumption {
         received = true;
         handIn(batch);
       }
+    }
+  }
+
+  /** What came over a channel that is gone comes again over the next one. */
+  private void requireOpen() throws IOException {
+    if (!channel.isOpen()) {
+      throw new IOException("the channel was closed", channel.getCloseReason());
     }
   }
 
@@ -259,9 +264,7 @@ final class Consumption {
       if (control.stopping()) {
         return null;
       }
-      if (!channel.isOpen()) {
-        throw new IOException("the channel was closed", channel.getCloseReason());
-      }
+      requireOpen();
       if (System.nanoTime() - began > settings.longestOutage().toNanos()) {
         throw new OutageException(List.of(envelopes.get(0)));
       }
@@ -273,6 +276,7 @@ final class Consumption {
   private void park(List<Parking.Parked> parked) throws IOException, InterruptedException {
     List<Parking.Parked> left = parked;
     while (!left.isEmpty() && !control.stopping()) {
+      requireOpen();
       List<Sent> answers = parking.park(left);
       List<Parking.Parked> rest = new ArrayList<>();
       String why = "";

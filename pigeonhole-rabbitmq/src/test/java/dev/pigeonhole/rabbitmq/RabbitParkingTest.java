@@ -66,6 +66,23 @@ class RabbitParkingTest extends SourceTests {
   }
 
   @Test
+  void rq08_whatHadNoPlaceWhenItsConnectionWasLostIsPutAsideOnce() throws Exception {
+    String unbound = queue.name() + "-unbound";
+    RabbitTopology.create().exchange(unbound, BuiltinExchangeType.DIRECT).declare(queue.straight());
+    intake.answer("bad", offer -> Intake.refused());
+    RabbitSource source = start(queue.source().deadLetters(unbound).reconnect(QUICK, QUICK));
+    send("bad");
+    awaitTrouble(source, "PH-RMQ-05");
+    queue.proxy().cut();
+    Eventually.until("it to come again", Intake.LIMIT, () -> intake.offers("bad") == 2);
+
+    RabbitTopology.create().bind(queue.aside(), unbound, queue.name()).declare(queue.straight());
+    awaitEmpty();
+    assertThat(queue.putAside()).hasSize(1);
+    deleteExchange(unbound);
+  }
+
+  @Test
   void rq08_anExchangeThatIsNotThereIsNoPlaceEither() {
     intake.answer("bad", offer -> Intake.refused());
     RabbitSource source = start(queue.source().deadLetters("nowhere"));
