@@ -286,10 +286,7 @@ final class Consumption {
           unacknowledged.settled(left.get(i).delivery());
         } else {
           rest.add(left.get(i));
-          why =
-              answer instanceof Sent.Unroutable nowhere
-                  ? nowhere.reason()
-                  : ((Sent.Failed) answer).cause().getMessage() + NOT_CONFIRMED;
+          why = why(answer);
         }
       }
       unacknowledged.acknowledge();
@@ -303,6 +300,16 @@ final class Consumption {
         control.await(PARKING_WAIT);
       }
     }
+  }
+
+  private static String why(Sent answer) {
+    if (answer instanceof Sent.Unroutable nowhere) {
+      return nowhere.reason();
+    }
+    Throwable cause = ((Sent.Failed) answer).cause();
+    boolean refused =
+        cause instanceof InboxException known && known.code() == ErrorCode.BROKER_REFUSES;
+    return cause.getMessage() + (refused ? "" : NOT_CONFIRMED);
   }
 
   /** By any thread: nothing more is put aside, and nobody waits for that. */

@@ -1,5 +1,6 @@
 package dev.pigeonhole.rabbitmq;
 
+import com.rabbitmq.client.AuthenticationFailureException;
 import com.rabbitmq.client.Connection;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
@@ -60,7 +61,8 @@ final class Link {
   /**
    * Something to publish with.
    *
-   * @throws InboxException with {@code PH-OBX-04} if there is none within this time
+   * @throws InboxException with {@code PH-OBX-04} if there is none within this time, or with {@code
+   *     PH-RMQ-02} if the broker does not know this user
    */
   Publisher publisher(Duration patience) throws InterruptedException {
     try {
@@ -71,6 +73,13 @@ final class Link {
       }
       return open.publisher();
     } catch (ExecutionException e) {
+      if (e.getCause() instanceof AuthenticationFailureException refused) {
+        throw new InboxException(
+            ErrorCode.BROKER_REFUSES,
+            "The broker refuses this user: %s. Correct the login; it is tried again."
+                .formatted(refused.getMessage()),
+            refused);
+      }
       throw unconfirmed(String.valueOf(e.getCause()), e.getCause());
     } catch (TimeoutException e) {
       throw unconfirmed("no connection in time", e);

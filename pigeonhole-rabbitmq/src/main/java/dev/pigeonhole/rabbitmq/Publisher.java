@@ -120,7 +120,7 @@ final class Publisher {
           numbered(message, number),
           message.body());
     } catch (IOException | AlreadyClosedException e) {
-      receipt.settle(failed("the connection was lost", e));
+      receipt.settle(lost(message, e));
     } catch (RuntimeException e) {
       // The client has counted what it could not write: its numbers are no longer the broker's.
       receipt.settle(unwritable(message.place(), e));
@@ -191,9 +191,21 @@ final class Publisher {
         cause.getReason() instanceof AMQP.Channel.Close close
             && close.getReplyCode() == AMQP.NOT_FOUND;
     for (Receipt each : waiting.values()) {
-      each.settle(
-          missing ? unroutable(each.message, told) : failed("the connection was lost", cause));
+      each.settle(missing ? unroutable(each.message, told) : lost(each.message, cause));
     }
+  }
+
+  /** In the words of whoever has ended it. */
+  private static Sent lost(Outgoing message, Exception cause) {
+    if (cause instanceof ShutdownSignalException shutdown && Closing.isRefusedAccess(shutdown)) {
+      return new Sent.Failed(
+          new InboxException(
+              ErrorCode.BROKER_REFUSES,
+              "The broker does not let this user publish to %s: %s. Give it the permission; it is tried again."
+                  .formatted(message.place(), shutdown.getMessage()),
+              shutdown));
+    }
+    return failed("the connection was lost (%s)".formatted(cause.getMessage()), cause);
   }
 
   private static Sent unroutable(Outgoing message, String told) {

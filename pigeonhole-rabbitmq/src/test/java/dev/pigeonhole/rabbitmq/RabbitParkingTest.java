@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.rabbitmq.client.AMQP.BasicProperties;
 import com.rabbitmq.client.BuiltinExchangeType;
+import com.rabbitmq.client.ConnectionFactory;
 import com.rabbitmq.client.Delivery;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.RabbitServer;
@@ -90,6 +91,24 @@ class RabbitParkingTest extends SourceTests {
     awaitTrouble(source, "PH-RMQ-05");
     assertThat(source.trouble().orElseThrow()).contains("nowhere");
     assertThat(queue.unacknowledged()).isEqualTo(1);
+  }
+
+  @Test
+  void d100_whoMayNotPublishToTheExchangeForThemIsTold() {
+    String user = "reader-" + queue.name();
+    RabbitServer.shared().addReader(user, "secret", "/", queue.name());
+    ConnectionFactory reader = queue.proxied();
+    reader.setUsername(user);
+    reader.setPassword("secret");
+    intake.answer("bad", offer -> Intake.refused());
+    RabbitSource source =
+        start(RabbitSource.queue(reader, queue.name()).deadLetters(queue.deadLetters()));
+    send("bad");
+    assertThat(awaitTrouble(source, "PH-RMQ-02"))
+        .contains("exchange '" + queue.deadLetters() + "'", "Give it the permission")
+        .doesNotContain("alarm", "secret");
+    assertThat(queue.unacknowledged()).isEqualTo(1);
+    RabbitServer.shared().deleteUser(user);
   }
 
   @Test

@@ -1,9 +1,12 @@
 package dev.pigeonhole.rabbitmq;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.rabbitmq.client.ConnectionFactory;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.support.Direction;
+import dev.pigeonhole.support.RabbitServer;
 import dev.pigeonhole.tck.BrokerTransportContract;
 import dev.pigeonhole.transport.Envelope;
 import dev.pigeonhole.transport.Sent;
@@ -132,6 +135,36 @@ class RabbitTransportTest extends BrokerTransportContract {
       assertThat(queue.arrived().stream().map(it -> it.getProperties().getMessageId()))
           .containsExactly("first", "last");
       transport.close();
+    }
+  }
+
+  @Test
+  void whoMayNotPublishIsTold() throws Exception {
+    try (TestQueue queue = TestQueue.create()) {
+      String user = "reader-" + queue.name();
+      RabbitServer.shared().addReader(user, "secret", "/", ".*");
+      ConnectionFactory reader = queue.proxied();
+      reader.setUsername(user);
+      reader.setPassword("secret");
+      RabbitTransport transport = RabbitTransport.exchange(reader, queue.deadLetters());
+      Envelope one = Envelope.of("test", "q").id("one").type("t").build();
+      Envelope two = Envelope.of("test", "q").id("two").type("t").build();
+      assertThat(transport.send(List.of(one, two), Intake.LIMIT))
+          .allSatisfy(
+              it ->
+                  assertThat(((Sent.Failed) it).cause())
+                      .isNotInstanceOf(PoisonException.class)
+                      .hasMessageStartingWith("PH-RMQ-02: ")
+                      .hasMessageContaining("exchange '" + queue.deadLetters() + "'"));
+      transport.close();
+
+      reader.setPassword("another");
+      RabbitTransport unknown = RabbitTransport.exchange(reader, queue.deadLetters());
+      assertThatThrownBy(() -> unknown.send(List.of(one), Intake.LIMIT))
+          .hasMessageStartingWith("PH-RMQ-02: ")
+          .hasMessageContaining("Correct the login");
+      unknown.close();
+      RabbitServer.shared().deleteUser(user);
     }
   }
 }
