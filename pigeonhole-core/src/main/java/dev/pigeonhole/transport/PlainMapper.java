@@ -94,7 +94,10 @@ public final class PlainMapper implements MessageMapper {
     return new PlainMapper(choices);
   }
 
-  /** The ordering key is {@link Envelope#key()}, such as the key of a Kafka record. */
+  /**
+   * The ordering key is {@link Envelope#key()}, such as the key of a Kafka record. Of a key that is
+   * no text, which is the property {@code key}, it is the bytes in hex.
+   */
   public PlainMapper orderedByKey() {
     Choices choices = new Choices(this);
     choices.orderHeader = null;
@@ -147,9 +150,14 @@ public final class PlainMapper implements MessageMapper {
 
   private @Nullable String order(Envelope envelope) {
     if (orderedByKey) {
-      return envelope.key().orElse(null);
+      String key = envelope.key().orElse(null);
+      return key == null ? hex(envelope.properties().get("key")) : key;
     }
     return orderHeader == null ? null : word(envelope, orderHeader);
+  }
+
+  private static @Nullable String hex(@Nullable Object key) {
+    return key instanceof byte[] bytes ? HexFormat.of().formatHex(bytes) : null;
   }
 
   /** A producer's header that looks like a property would be one on the way out. */

@@ -121,6 +121,17 @@ class PlainMapperTest {
   }
 
   @Test
+  void aKeyThatIsNoTextOrdersByItsBytes() {
+    Envelope keyed = envelope().property("key", new byte[] {0, 0, (byte) 0xC3, 7}).build();
+
+    assertThat(MessageMapper.plain().orderedByKey().toMessage(keyed).orderingKey())
+        .contains("0000c307");
+    assertThat(MessageMapper.plain().toMessage(keyed).orderingKey()).isEmpty();
+    assertThat(MessageMapper.plain().orderedByKey().toMessage(envelope().build()).orderingKey())
+        .isEmpty();
+  }
+
+  @Test
   void whatNamesNothingIsWhatTheChannelSays() {
     Message message =
         MessageMapper.plain()

@@ -2,13 +2,14 @@ package dev.pigeonhole.rabbitmq;
 
 import com.rabbitmq.client.AMQP.BasicProperties;
 import com.rabbitmq.client.Delivery;
+import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Headers;
+import dev.pigeonhole.InboxException;
 import dev.pigeonhole.transport.Envelope;
 import java.nio.charset.StandardCharsets;
 import java.util.Date;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** A delivery of AMQP 0-9-1 as an envelope, and an envelope as what is published. */
@@ -21,6 +22,9 @@ final class Envelopes {
 
   private Envelopes() {}
 
+  /**
+   * @throws InboxException if id, type or key are in a header, and are no text there
+   */
   static Envelope in(String queue, Delivery delivery) {
     BasicProperties properties = delivery.getProperties();
     Headers all = Fields.in(properties.getHeaders());
@@ -32,7 +36,7 @@ final class Envelopes {
     return envelope
         .id(named(properties.getMessageId(), all, Names.ID))
         .type(named(properties.getType(), all, Names.TYPE))
-        .key(all.text(Names.KEY).orElse(null))
+        .key(word(all, Names.KEY))
         .contentType(properties.getContentType())
         .body(body(delivery.getBody(), all))
         .headers(theirs(all))
@@ -63,8 +67,25 @@ final class Envelopes {
 
   /** A longer one than AMQP holds is in a header. */
   private static @Nullable String named(@Nullable String property, Headers headers, String name) {
-    Optional<String> longer = headers.text(name);
-    return longer.orElse(property);
+    String longer = word(headers, name);
+    return longer == null ? property : longer;
+  }
+
+  /** Text or a whole number. Whoever took anything else for nothing would lose the order by it. */
+  private static @Nullable String word(Headers headers, String name) {
+    Object value = headers.get(name);
+    if (value == null || value instanceof String) {
+      return (String) value;
+    }
+    if (value instanceof Long) {
+      return value.toString();
+    }
+    boolean bytes = value instanceof byte[];
+    throw new InboxException(
+        bytes ? ErrorCode.ID_INVALID_UNICODE : ErrorCode.HEADER_VALUE_UNSUPPORTED,
+        "Header '%s' should be text, and is %s. Let its producer send text, in UTF-8."
+            .formatted(
+                name, bytes ? "bytes that are none" : "a " + value.getClass().getSimpleName()));
   }
 
   /** Without ours and the broker's: the same message must look the same when it comes again. */

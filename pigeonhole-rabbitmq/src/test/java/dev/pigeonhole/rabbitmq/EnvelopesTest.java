@@ -1,10 +1,13 @@
 package dev.pigeonhole.rabbitmq;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.rabbitmq.client.AMQP.BasicProperties;
 import com.rabbitmq.client.Delivery;
+import com.rabbitmq.client.impl.LongStringHelper;
 import dev.pigeonhole.Headers;
+import dev.pigeonhole.InboxException;
 import dev.pigeonhole.transport.Envelope;
 import java.time.Instant;
 import java.util.Date;
@@ -131,5 +134,44 @@ class EnvelopesTest {
     assertThat(received.body()).isEmpty();
     assertThat(received.properties().get("exchange")).isEqualTo("shop");
     assertThat(received.headers().asMap()).isEqualTo(Map.of("tenant", "acme"));
+  }
+
+  private static Envelope received(String header, Object value) {
+    return Envelopes.in(
+        "q",
+        new Delivery(
+            new com.rabbitmq.client.Envelope(1, false, "", "q"),
+            new BasicProperties.Builder()
+                .messageId("m")
+                .type("t")
+                .headers(Map.of(header, value))
+                .build(),
+            new byte[0]));
+  }
+
+  @Test
+  void aWholeNumberIsAnIdATypeAndAKey() {
+    for (Object number : List.of(4711, 4711L, (short) 4711)) {
+      assertThat(received("pigeonhole-id", number).id()).contains("4711");
+      assertThat(received("pigeonhole-type", number).type()).contains("4711");
+      assertThat(received("pigeonhole-key", number).key()).contains("4711");
+    }
+  }
+
+  @Test
+  void d10_anIdATypeAndAKeyThatAreNoTextAreRefused() {
+    byte[] noText = {(byte) 0xC3, 0x28};
+    for (String header : List.of("pigeonhole-id", "pigeonhole-type", "pigeonhole-key")) {
+      for (Object value : List.of(noText, LongStringHelper.asLongString(noText))) {
+        assertThatThrownBy(() -> received(header, value))
+            .isInstanceOf(InboxException.class)
+            .hasMessageStartingWith("PH-ID-05: ")
+            .hasMessageContaining(header);
+      }
+      assertThatThrownBy(() -> received(header, true))
+          .isInstanceOf(InboxException.class)
+          .hasMessageStartingWith("PH-HDR-06: ")
+          .hasMessageContaining("Boolean");
+    }
   }
 }
