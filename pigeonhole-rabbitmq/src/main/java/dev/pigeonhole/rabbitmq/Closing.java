@@ -17,4 +17,10 @@ final class Closing {
     return reason instanceof AMQP.Connection.Close close
         && close.getReplyCode() == AMQP.ACCESS_REFUSED;
   }
+
+  /** Whether the channel was closed because there is no such thing. */
+  static boolean isNotFound(ShutdownSignalException shutdown) {
+    return shutdown.getReason() instanceof AMQP.Channel.Close close
+        && close.getReplyCode() == AMQP.NOT_FOUND;
+  }
 }

@@ -1,6 +1,5 @@
 package dev.pigeonhole.rabbitmq;
 
-import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.AMQP.BasicProperties;
 import com.rabbitmq.client.AlreadyClosedException;
 import com.rabbitmq.client.Channel;
@@ -186,26 +185,29 @@ final class Publisher {
   }
 
   private void ended(ShutdownSignalException cause) {
-    String told = String.valueOf(cause.getMessage());
-    boolean missing =
-        cause.getReason() instanceof AMQP.Channel.Close close
-            && close.getReplyCode() == AMQP.NOT_FOUND;
-    for (Receipt each : waiting.values()) {
-      each.settle(missing ? unroutable(each.message, told) : lost(each.message, cause));
-    }
+    waiting.values().forEach(each -> each.settle(lost(each.message, cause)));
   }
 
-  /** In the words of whoever has ended it. */
+  /**
+   * In the words of whoever has ended it. All messages of a publisher go to one exchange, so that
+   * what is true of the one that has closed the channel is true of those behind it.
+   */
   private static Sent lost(Outgoing message, Exception cause) {
-    if (cause instanceof ShutdownSignalException shutdown && Closing.isRefusedAccess(shutdown)) {
-      return new Sent.Failed(
-          new InboxException(
-              ErrorCode.BROKER_REFUSES,
-              "The broker does not let this user publish to %s: %s. Give it the permission; it is tried again."
-                  .formatted(message.place(), shutdown.getMessage()),
-              shutdown));
+    String told = String.valueOf(cause.getMessage());
+    if (cause instanceof ShutdownSignalException shutdown) {
+      if (Closing.isNotFound(shutdown)) {
+        return unroutable(message, told);
+      }
+      if (Closing.isRefusedAccess(shutdown)) {
+        return new Sent.Failed(
+            new InboxException(
+                ErrorCode.BROKER_REFUSES,
+                "The broker does not let this user publish to %s: %s. Give it the permission; it is tried again."
+                    .formatted(message.place(), told),
+                shutdown));
+      }
     }
-    return failed("the connection was lost (%s)".formatted(cause.getMessage()), cause);
+    return failed("the connection was lost (%s)".formatted(told), cause);
   }
 
   private static Sent unroutable(Outgoing message, String told) {

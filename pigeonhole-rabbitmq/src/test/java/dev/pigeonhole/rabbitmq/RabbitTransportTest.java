@@ -14,6 +14,7 @@ import dev.pigeonhole.transport.Transport;
 import java.time.Instant;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** The transport passes the contract on a real broker. */
@@ -165,6 +166,20 @@ class RabbitTransportTest extends BrokerTransportContract {
           .hasMessageContaining("Correct the login");
       unknown.close();
       RabbitServer.shared().deleteUser(user);
+    }
+  }
+
+  /** The broker closes the channel because of the first of them, while others are being written. */
+  @Test
+  void allThatGoToAnExchangeThatIsNotThereAreUnroutable() throws Exception {
+    try (TestQueue queue = TestQueue.create()) {
+      RabbitTransport transport = RabbitTransport.exchange(queue.proxied(), "nowhere");
+      List<Envelope> many =
+          IntStream.range(0, 2_000)
+              .mapToObj(i -> Envelope.of("test", "q").id("m-" + i).type("t").build())
+              .toList();
+      assertThat(transport.send(many, Intake.LIMIT)).hasOnlyElementsOfType(Sent.Unroutable.class);
+      transport.close();
     }
   }
 }
