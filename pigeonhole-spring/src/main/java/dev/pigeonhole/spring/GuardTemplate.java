@@ -97,7 +97,7 @@ public final class GuardTemplate implements AutoCloseable {
     try {
       return body.run(tx);
     } catch (Throwable e) {
-      joined.refuseCommit();
+      joined.refuseCommit(() -> SpringTransactions.rollbackOnly(null));
       throw e;
     }
   }

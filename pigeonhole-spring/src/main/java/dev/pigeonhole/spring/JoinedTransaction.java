@@ -1,9 +1,11 @@
 package dev.pigeonhole.spring;
 
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.InboxException;
 import dev.pigeonhole.store.StoreException;
 import java.sql.Connection;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -72,12 +74,12 @@ final class JoinedTransaction {
   }
 
   /** Whoever commits all the same is refused, and all of it is rolled back. */
-  void refuseCommit() {
+  void refuseCommit(Supplier<InboxException> why) {
     TransactionSynchronizationManager.registerSynchronization(
         new TransactionSynchronization() {
           @Override
           public void beforeCommit(boolean readOnly) {
-            throw SpringTransactions.rollbackOnly(null);
+            throw why.get();
           }
         });
   }
