@@ -5,6 +5,7 @@ import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.outbox.Outbox;
 import dev.pigeonhole.store.InboxStore;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.actuate.autoconfigure.info.ConditionalOnEnabledInfoContributor;
 import org.springframework.boot.actuate.autoconfigure.info.InfoContributorFallback;
@@ -51,6 +52,11 @@ public final class PigeonholeActuatorAutoConfiguration {
     static class OwnOutbox {}
   }
 
+  @Bean
+  SmartInitializingSingleton pigeonholeDistinctNames(ObjectProvider<Watched.Supplier> watched) {
+    return () -> Watched.refuseEqualNames(Watched.all(watched).get());
+  }
+
   @Order(1)
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnBean(Inbox.class)
@@ -62,7 +68,7 @@ public final class PigeonholeActuatorAutoConfiguration {
       return () ->
           inboxes
               .orderedStream()
-              .map(each -> new Watched("inbox", each.name(), each.admin(), each::wake, runs))
+              .map(each -> new Watched("inbox", each, each.name(), each.admin(), each::wake, runs))
               .toList();
     }
   }
@@ -79,7 +85,7 @@ public final class PigeonholeActuatorAutoConfiguration {
       return () ->
           outboxes
               .orderedStream()
-              .map(each -> new Watched("outbox", each.name(), each.admin(), each::wake, runs))
+              .map(each -> new Watched("outbox", each, each.name(), each.admin(), each::wake, runs))
               .toList();
     }
   }

@@ -52,6 +52,7 @@ final class PropertyChecks {
     checks.guard(guard);
     checks.leaseGuard(leaseGuard);
     checks.outbox(outbox);
+    checks.names(inbox, inboxes, outbox);
     handlers.forEach((key, handler) -> checks.handler(key, handler, inbox.retry()));
     channels.forEach(checks::channel);
     if (!checks.problems.isEmpty()) {
@@ -208,6 +209,21 @@ final class PropertyChecks {
         ErrorCode.TIMEOUT_INVALID, at + "send-timeout", outbox.sendTimeout(), least, most, "1ms");
     kept(at + "keep", outbox.keep(), Duration.ofSeconds(1));
     size(at + "max-message-size", outbox.maxMessageSize());
+  }
+
+  /** Health and the endpoint know them by their names; several inboxes have no such outbox. */
+  private void names(Inbox inbox, Map<String, NamedInbox> inboxes, Outbox outbox) {
+    if (inbox.enabled()
+        && inboxes.isEmpty()
+        && outbox.enabled()
+        && inbox.name().equals(outbox.name())) {
+      problems.add(
+          new Problem(
+              ErrorCode.BEANS_AMBIGUOUS,
+              ("pigeonhole.inbox.name and pigeonhole.outbox.name are both '%s', and health and the"
+                      + " endpoint could not tell them apart. Change one.")
+                  .formatted(inbox.name())));
+    }
   }
 
   private void handler(String key, Handler handler, Retry others) {

@@ -8,7 +8,9 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.codec.PayloadCodec;
+import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.jdbc.Schema;
+import dev.pigeonhole.outbox.Outbox;
 import dev.pigeonhole.spring.InboxHandler;
 import dev.pigeonhole.support.JavaProcess;
 import java.io.IOException;
@@ -354,6 +356,26 @@ class FailureTest {
     assertThat(report(output, Handling.class, "pigeonhole.inbox.name=a b")).contains("PH-KEY-05");
   }
 
+  /** Health and the endpoint would take one for the other. */
+  @Test
+  void anInboxAndAnOutboxOfOneNameAreRefused(CapturedOutput output) {
+    assertThat(
+            report(
+                output,
+                Handling.class,
+                "pigeonhole.inbox.name=shop",
+                "pigeonhole.outbox.enabled=true",
+                "pigeonhole.outbox.name=shop"))
+        .contains("PH-SPR-03: pigeonhole.inbox.name and pigeonhole.outbox.name are both 'shop'");
+  }
+
+  @Test
+  void beansOfOneNameAreRefused(CapturedOutput output) {
+    assertThat(report(output, OutboxNamedInbox.class, "pigeonhole.outbox.enabled=true"))
+        .contains("PH-SPR-03: Two have the name 'inbox': an inbox and an outbox.")
+        .contains("PH-SPR-03 is explained in docs/errors.md.");
+  }
+
   @Test
   void aBuiltChannelIsNotChangedByProperties(CapturedOutput output) {
     assertThat(report(output, BuiltChannel.class, "pigeonhole.channels.built.mode=inline"))
@@ -493,6 +515,14 @@ class FailureTest {
     @Bean
     Channel built() {
       return Channel.named("built").on(String.class).handle("built", each -> {}).build();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class OutboxNamedInbox extends Handling {
+    @Bean
+    Outbox outbox(JdbcStore store) {
+      return Outbox.on(store).named("inbox").route(Order.class, new Nowhere()).build();
     }
   }
 
