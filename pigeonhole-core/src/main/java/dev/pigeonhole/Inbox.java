@@ -90,6 +90,12 @@ public interface Inbox {
    */
   Publisher publisher(String channel);
 
+  /**
+   * Whether transactions of that store are also its own, as of {@link Publisher#commitsWith}: for
+   * {@link #accept(Connection, String, List)} with connections of that store's database.
+   */
+  boolean commitsWith(InboxStore store);
+
   /** Looks for new work now, in this process. */
   void wake();
 

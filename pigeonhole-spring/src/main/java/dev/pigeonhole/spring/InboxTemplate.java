@@ -1,6 +1,7 @@
 package dev.pigeonhole.spring;
 
 import dev.pigeonhole.Acceptance;
+import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxException;
@@ -8,7 +9,6 @@ import dev.pigeonhole.Message;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.store.StoreException;
 import java.util.List;
-import java.util.Objects;
 
 /**
  * Accepts messages in the transaction of the caller: inside a {@code @Transactional} method they
@@ -33,10 +33,18 @@ public final class InboxTemplate {
    * For an inbox and the store that it was built on.
    *
    * @param store tells which DataSource a transaction has to be of
+   * @throws ConfigurationException with {@code PH-TX-10} if the inbox is in another database
    */
   public static InboxTemplate of(Inbox inbox, JdbcStore store) {
-    return new InboxTemplate(
-        Objects.requireNonNull(inbox, "inbox"), new JoinedTransaction(store.dataSource()));
+    if (!inbox.commitsWith(store)) {
+      throw new ConfigurationException(
+          ErrorCode.TX_MANAGER_FOREIGN,
+          ("The inbox '%s' is in another database than the store of its InboxTemplate, so what is"
+                  + " accepted would be stored where nobody reads it. Give InboxTemplate.of the"
+                  + " store that the inbox is built on.")
+              .formatted(inbox.name()));
+    }
+    return new InboxTemplate(inbox, new JoinedTransaction(store.dataSource()));
   }
 
   /**

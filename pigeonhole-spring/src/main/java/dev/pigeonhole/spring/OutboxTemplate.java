@@ -1,12 +1,12 @@
 package dev.pigeonhole.spring;
 
+import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.transport.Publisher;
 import java.util.List;
-import java.util.Objects;
 
 /**
  * Publishes messages in the transaction of the caller: they go out if, and only if, the
@@ -26,10 +26,17 @@ public final class OutboxTemplate {
    * For an outbox, or a channel of an inbox, and the store that it is on.
    *
    * @param store tells which DataSource a transaction has to be of
+   * @throws ConfigurationException with {@code PH-OBX-02} if the outbox is in another database
    */
   public static OutboxTemplate of(Publisher outbox, JdbcStore store) {
-    return new OutboxTemplate(
-        Objects.requireNonNull(outbox, "outbox"), new JoinedTransaction(store.dataSource()));
+    if (!outbox.commitsWith(store)) {
+      throw new ConfigurationException(
+          ErrorCode.OUTBOX_MISSING,
+          "The outbox is in another database than the store of its OutboxTemplate, so what is"
+              + " published would be stored where nobody sends it. Give OutboxTemplate.of the store"
+              + " that the outbox is built on.");
+    }
+    return new OutboxTemplate(outbox, new JoinedTransaction(store.dataSource()));
   }
 
   /**

@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.pigeonhole.Acceptance;
+import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.support.DatabaseKind;
@@ -200,6 +202,26 @@ class TemplatesTest {
           .isInstanceOf(StoreException.class)
           .hasMessageStartingWith("PH-TX-10");
       assertThat(outbox.staged).isEmpty();
+    }
+  }
+
+  /** What is accepted or published would be stored there, where nobody looks for it. */
+  @Test
+  void jd08_templatesOnTheStoreOfAnotherDatabaseAreRefused() {
+    try (World world = world(TestDatabases.open(DatabaseKind.POSTGRES));
+        TestDatabase other = TestDatabases.open(DatabaseKind.H2)) {
+      Schema.migrate(other.dataSource());
+      JdbcStore elsewhere = JdbcStore.of(other.pool(2));
+      assertThatThrownBy(() -> InboxTemplate.of(world.inbox(), elsewhere))
+          .isInstanceOf(ConfigurationException.class)
+          .hasMessageStartingWith("PH-TX-10: The inbox 'shop' is in another database");
+      Publisher channel = world.inbox().publisher("orders");
+      assertThatThrownBy(() -> OutboxTemplate.of(channel, elsewhere))
+          .isInstanceOf(ConfigurationException.class)
+          .hasMessageStartingWith("PH-OBX-02: The outbox is in another database");
+
+      JdbcStore anotherPool = JdbcStore.of(world.database.pool(2));
+      assertThat(InboxTemplate.of(world.inbox(), anotherPool)).isNotNull();
     }
   }
 

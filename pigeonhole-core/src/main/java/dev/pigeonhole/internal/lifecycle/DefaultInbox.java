@@ -281,6 +281,11 @@ public final class DefaultInbox implements Inbox {
         this::stamped);
   }
 
+  @Override
+  public boolean commitsWith(InboxStore other) {
+    return store.sharesTransactionsWith(other);
+  }
+
   private interface Accepting {
     List<AcceptResult> accept(List<NewMessage> batch);
   }

@@ -194,7 +194,9 @@ public final class PigeonholeAutoConfiguration {
       return run.lifecycle(properties.inbox().backgroundProcessing());
     }
 
+    /** Lazy: an inbox of one's own may be elsewhere, and then whoever asks for this is refused. */
     @Bean
+    @Lazy
     @ConditionalOnBean(JdbcStore.class)
     @ConditionalOnSingleCandidate(Inbox.class)
     @ConditionalOnMissingBean

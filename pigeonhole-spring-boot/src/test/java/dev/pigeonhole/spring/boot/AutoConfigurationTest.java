@@ -294,6 +294,21 @@ class AutoConfigurationTest {
                     .hasSingleBean(InboxTemplate.class));
   }
 
+  /** Our store is where nobody would read what a template accepts. */
+  @Test
+  void anInboxOfOnesOwnInAnotherDatabaseHasNoTemplate() {
+    ApplicationContextRunner elsewhere = runner().withUserConfiguration(InboxElsewhere.class);
+    elsewhere.run(context -> assertThat(context).hasNotFailed().hasSingleBean(Inbox.class));
+    elsewhere
+        .withBean(Accepting.class)
+        .run(
+            context ->
+                assertThat(context)
+                    .getFailure()
+                    .rootCause()
+                    .hasMessageStartingWith("PH-TX-10: The inbox 'inbox' is in another database"));
+  }
+
   @Test
   void anInboxOfOnesOwnUnderTheNameOfOursIsStarted() {
     runner()
@@ -658,6 +673,22 @@ class AutoConfigurationTest {
       Channel channel = Channel.named("mine").on(String.class).handle("mine", each -> {}).build();
       return Inbox.on(store).channel(channel).build();
     }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class InboxElsewhere {
+    @Bean
+    Inbox mine() {
+      DataSource other =
+          new DriverManagerDataSource(
+              "jdbc:h2:mem:%s;DB_CLOSE_DELAY=-1".formatted(UUID.randomUUID()));
+      Schema.migrate(other);
+      return new OwnInbox().mine(JdbcStore.of(other));
+    }
+  }
+
+  static class Accepting {
+    Accepting(InboxTemplate inbox) {}
   }
 
   @Configuration(proxyBeanMethods = false)
