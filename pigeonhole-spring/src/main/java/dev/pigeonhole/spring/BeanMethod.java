@@ -11,7 +11,9 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
+import org.springframework.aop.scope.ScopedObject;
 import org.springframework.aop.scope.ScopedProxyUtils;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -36,7 +38,7 @@ record BeanMethod(String bean, Class<?> type, Method method) {
       if (ScopedProxyUtils.isScopedTarget(name)) {
         continue;
       }
-      Class<?> type = AutoProxyUtils.determineTargetClass(beans, name);
+      Class<?> type = typeOf(beans, name);
       if (type == null || isOfSpring(type)) {
         continue;
       }
@@ -48,6 +50,29 @@ record BeanMethod(String bean, Class<?> type, Method method) {
           .forEach((method, value) -> found.put(new BeanMethod(name, user, method), value));
     }
     return found;
+  }
+
+  /** Of a proxy for another scope, once it is there, only its target tells. */
+  private static @Nullable Class<?> typeOf(ConfigurableListableBeanFactory beans, String name) {
+    Class<?> type = AutoProxyUtils.determineTargetClass(beans, name);
+    return type != null && ScopedObject.class.isAssignableFrom(type)
+        ? AutoProxyUtils.determineTargetClass(beans, ScopedProxyUtils.getTargetBeanName(name))
+        : type;
+  }
+
+  /** Whether both names are of one object, which may have several, and proxies for each. */
+  static boolean isSame(ConfigurableListableBeanFactory beans, String one, String other) {
+    if (one.equals(other)) {
+      return true;
+    }
+    return beans.isSingleton(one)
+        && beans.isSingleton(other)
+        && behindProxies(beans.getBean(one)) == behindProxies(beans.getBean(other));
+  }
+
+  private static Object behindProxies(Object bean) {
+    Object target = AopProxyUtils.getSingletonTarget(bean);
+    return target == null ? bean : behindProxies(target);
   }
 
   /** Most beans are, and looking through their methods takes time at every start. */

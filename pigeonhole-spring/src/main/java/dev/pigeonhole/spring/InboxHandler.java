@@ -26,8 +26,9 @@ import org.springframework.aot.hint.annotation.Reflective;
  * inside a transaction of Spring together with its receipt: what it writes happens exactly once.
  * Any other is called at least once, and has to bear repeats.
  *
- * <p>The bean is called as others would call it, through its proxy if it has one. Mistakes refuse
- * to start, all of them together.
+ * <p>The bean is declared with its class, for inboxes are built before it is there. It is called as
+ * others would call it, through its proxy if it has one. Mistakes refuse to start, all of them
+ * together.
  */
 @Documented
 @Reflective(MethodReflection.class)

@@ -230,10 +230,14 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
     return inbox;
   }
 
-  /** Once every bean is there: looks at their proxies, and for handlers that nobody has taken. */
+  /**
+   * Once every bean is there: looks at their proxies, and for handlers that nobody has taken, or
+   * that nobody could see before.
+   */
   @Override
   public void afterSingletonsInstantiated() {
     List<Problem> problems = new ArrayList<>(taken.isEmpty() ? problemsOfAll() : List.of());
+    problems.addAll(foundTooLate());
     for (HandlerMethod each : methods()) {
       if (!taken.contains(each.declared.channel())) {
         problems.add(
@@ -250,6 +254,30 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
     if (!problems.isEmpty()) {
       throw new ConfigurationException(problems);
     }
+  }
+
+  /** A bean that is declared by its interface shows what it has when it is made. */
+  private List<Problem> foundTooLate() {
+    List<Problem> problems = new ArrayList<>();
+    BeanMethod.annotated(beans(), InboxHandler.class)
+        .forEach(
+            (place, declared) -> {
+              if (methods().stream().noneMatch(each -> isSame(each, place, declared))) {
+                problems.add(
+                    new Problem(
+                        ErrorCode.HANDLER_METHOD_INVALID,
+                        ("Handler method %s: the definition of its bean does not say that it is a"
+                                + " %s, so nobody knew of the method when inboxes were built, and"
+                                + " it would never be called. Declare the bean with its class.")
+                            .formatted(place, place.type().getSimpleName())));
+              }
+            });
+    return problems;
+  }
+
+  private boolean isSame(HandlerMethod known, BeanMethod place, InboxHandler declared) {
+    return known.declared.key().equals(declared.key())
+        && BeanMethod.isSame(beans(), known.place.bean(), place.bean());
   }
 
   private ConfigurableListableBeanFactory beans() {

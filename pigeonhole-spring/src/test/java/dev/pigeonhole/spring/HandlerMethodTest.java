@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.springframework.aop.MethodBeforeAdvice;
@@ -28,6 +29,9 @@ import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
+import org.springframework.context.annotation.Scope;
+import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -256,6 +260,110 @@ class HandlerMethodTest {
               assertThat(each.code().text()).isEqualTo("PH-SPR-01");
               assertThat(each.text()).contains("proxyTargetClass");
             });
+  }
+
+  static class Stock implements Face {
+    @Override
+    public void other() {}
+
+    @InboxHandler(channel = "orders", key = "reserve")
+    public void reserve(OrderPlaced order) {}
+  }
+
+  /** It is made after the inbox, so that its class is not known before. */
+  @Configuration(proxyBeanMethods = false)
+  static class ByInterface {
+    @Bean
+    Face stock(Inbox inbox) {
+      return new Stock();
+    }
+  }
+
+  @Test
+  void aHandlerWhoseBeanHidesItIsRefused() {
+    assertThat(problems(Again.class, ByInterface.class))
+        .singleElement()
+        .satisfies(
+            each -> {
+              assertThat(each.code().text()).isEqualTo("PH-SPR-01");
+              assertThat(each.text())
+                  .contains("reserve(OrderPlaced) of " + Stock.class.getName())
+                  .contains("Declare the bean with its class.");
+            });
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class LazilyByInterface {
+    @Bean
+    @Lazy
+    Face lazyStock() {
+      throw new IllegalStateException("nobody asks for it");
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class WithASecondName {
+    @Bean
+    Stock stock() {
+      return new Stock();
+    }
+
+    @Bean
+    Face face(Stock stock, Inbox inbox) {
+      return stock;
+    }
+  }
+
+  @Test
+  void aSecondNameOfABeanIsNoSecondHandlerAndLazyBeansStayAsTheyAre() {
+    try (World world = world(WithASecondName.class, LazilyByInterface.class).start()) {
+      world.inbox().accept("orders", order(1));
+      world.inbox().drain();
+      assertThat(world.inbox().find("orders", "m-1", "reserve").orElseThrow().state())
+          .isEqualTo(DeliveryState.COMPLETED);
+    }
+  }
+
+  interface Reserving {
+    void reserve(OrderPlaced order);
+  }
+
+  static class ScopedStock implements Reserving {
+    static final AtomicInteger CALLS = new AtomicInteger();
+
+    @Override
+    @InboxHandler(channel = "orders", key = "reserve-scoped")
+    public void reserve(OrderPlaced order) {
+      CALLS.incrementAndGet();
+    }
+  }
+
+  /** The first bean asks for the proxy, so that it is there before the inbox is built. */
+  @Configuration(proxyBeanMethods = false)
+  static class Scoped {
+    @Bean
+    String first(Reserving scoped) {
+      return "made early";
+    }
+
+    @Bean
+    @Scope(value = "prototype", proxyMode = ScopedProxyMode.INTERFACES)
+    ScopedStock scoped() {
+      return new ScopedStock();
+    }
+  }
+
+  @Test
+  void aHandlerBehindAProxyOfItsScopeIsFound() {
+    ScopedStock.CALLS.set(0);
+    try (World world =
+        new World(TestDatabases.open(DatabaseKind.H2))
+            .with(Scoped.class, World.Basics.class, World.Jdbc.class, World.WithInbox.class)
+            .start()) {
+      world.inbox().accept("orders", order(1));
+      world.inbox().drain();
+      assertThat(ScopedStock.CALLS).hasValue(1);
+    }
   }
 
   static class FinalBehindProxy {

@@ -53,7 +53,7 @@ final class OnHandlers extends SpringBootCondition implements ConfigurationCondi
         message.because("no bean has a method with @InboxHandler, and none is a channel"));
   }
 
-  private static boolean handles(@Nullable Class<?> type) {
+  static boolean handles(@Nullable Class<?> type) {
     // Most beans are of Spring, and looking through their methods takes time at every start.
     if (type == null || type.getName().startsWith("org.springframework.")) {
       return false;

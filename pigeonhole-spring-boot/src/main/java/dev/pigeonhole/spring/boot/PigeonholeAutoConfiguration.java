@@ -18,6 +18,7 @@ import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -75,6 +76,12 @@ public final class PigeonholeAutoConfiguration {
   @ConditionalOnMissingBean
   static IdempotentMethods pigeonholeIdempotentMethods() {
     return new IdempotentMethods();
+  }
+
+  @Bean
+  @ConditionalOnProperty(name = "pigeonhole.inbox.enabled", matchIfMissing = true)
+  static ForgottenHandlers pigeonholeForgottenHandlers(ConfigurableListableBeanFactory beans) {
+    return new ForgottenHandlers(beans);
   }
 
   @Bean

@@ -273,6 +273,18 @@ class AutoConfigurationTest {
   }
 
   @Test
+  void handlersBesideAnInboxOfOnesOwnThatNobodyCanCallRefuseToStart() {
+    withoutDatabase()
+        .withUserConfiguration(Handling.class, OwnInboxOnAStoreThatIsNoBean.class)
+        .run(
+            context ->
+                assertThat(context)
+                    .getFailure()
+                    .hasMessageStartingWith("PH-SPR-03: The bean ")
+                    .hasMessageContaining("no bean of DataSource or InboxStore"));
+  }
+
+  @Test
   void theInboxCanBeSwitchedOff() {
     runner()
         .withUserConfiguration(Handling.class)

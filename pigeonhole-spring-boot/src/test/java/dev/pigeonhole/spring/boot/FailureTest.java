@@ -356,6 +356,34 @@ class FailureTest {
     assertThat(report(output, Handling.class, "pigeonhole.inbox.name=a b")).contains("PH-KEY-05");
   }
 
+  @Test
+  void optionsOfChannelsAndHandlersWithoutAnyInboxAreRefused(CapturedOutput output) {
+    assertThat(
+            report(
+                output,
+                Empty.class,
+                "pigeonhole.channels.orders.mode=inline",
+                "pigeonhole.handlers.see.timeout=3s"))
+        .contains("PH-CFG-17: pigeonhole.channels.orders: there is no inbox, because no bean has a")
+        .contains("PH-KEY-06: pigeonhole.handlers.see: there is no inbox");
+  }
+
+  /** What it has is not known before it is made, and then it is too late for an inbox. */
+  @Test
+  void aHandlerWhoseBeanHidesItIsRefused(CapturedOutput output) {
+    assertThat(report(output, ByInterface.class, "pigeonhole.channels.orders.mode=inline"))
+        .contains("PH-SPR-01: The bean 'stock' is a dev.pigeonhole.spring.boot.FailureTest$Stock")
+        .contains("Declare the bean with its class.")
+        .doesNotContain("PH-CFG-17");
+  }
+
+  @Test
+  void aHandlerWhoseBeanHidesItIsRefusedBesideOthersToo(CapturedOutput output) {
+    assertThat(report(output, ByInterfaceBesideOthers.class))
+        .contains("PH-SPR-01: Handler method placed(Order) of dev.pigeonhole.spring.boot.")
+        .contains("Declare the bean with its class.");
+  }
+
   /** Health and the endpoint would take one for the other. */
   @Test
   void anInboxAndAnOutboxOfOneNameAreRefused(CapturedOutput output) {
@@ -515,6 +543,37 @@ class FailureTest {
     @Bean
     Channel built() {
       return Channel.named("built").on(String.class).handle("built", each -> {}).build();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class Empty {}
+
+  interface OrderEvents {
+    void placed(Order order);
+  }
+
+  static class Stock implements OrderEvents {
+    @Override
+    @InboxHandler(channel = "orders", key = "reserve")
+    public void placed(Order order) {}
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class ByInterface {
+    @Bean
+    OrderEvents stock() {
+      return new Stock();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class ByInterfaceBesideOthers extends Handling {
+    @Bean
+    OrderEvents stock(Inbox inbox) {
+      return new Stock();
     }
   }
 
