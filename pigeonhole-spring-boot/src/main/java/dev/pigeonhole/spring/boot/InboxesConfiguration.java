@@ -6,6 +6,7 @@ import dev.pigeonhole.spring.SpringInboxes;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.boot.LazyInitializationExcludeFilter;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
@@ -14,8 +15,9 @@ import org.springframework.core.env.Environment;
 @Configuration(proxyBeanMethods = false)
 class InboxesConfiguration {
 
+  /** That of a parent context sees only the beans of the parent. */
   @Bean
-  @ConditionalOnMissingBean
+  @ConditionalOnMissingBean(search = SearchStrategy.CURRENT)
   SpringInboxes pigeonholeHandlerRegistry() {
     return new SpringInboxes();
   }

@@ -25,6 +25,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.sql.init.dependency.DatabaseInitializationDependencyConfigurer;
 import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
@@ -71,9 +72,12 @@ public final class PigeonholeAutoConfiguration {
     return new ChosenBeans(beans, ourSource, sources, ourManager, managers);
   }
 
-  /** Without a database, too: methods that nothing can guard are refused, not run again. */
+  /**
+   * Without a database, too: methods that nothing can guard are refused, not run again. That of a
+   * parent context sees only the beans of the parent.
+   */
   @Bean
-  @ConditionalOnMissingBean
+  @ConditionalOnMissingBean(search = SearchStrategy.CURRENT)
   static IdempotentMethods pigeonholeIdempotentMethods() {
     return new IdempotentMethods();
   }

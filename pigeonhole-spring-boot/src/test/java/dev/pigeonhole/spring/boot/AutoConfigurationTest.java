@@ -483,6 +483,56 @@ class AutoConfigurationTest {
   }
 
   @Test
+  void methodsOfAChildContextRunOnce() {
+    List<String> charged = new CopyOnWriteArrayList<>();
+    runner()
+        .withUserConfiguration(Handling.class)
+        .run(
+            parent ->
+                childOf(parent)
+                    .withBean(Charging.class, () -> new Charging(charged))
+                    .run(
+                        child -> {
+                          assertThat(child).hasNotFailed();
+                          Charging charging = child.getBean(Charging.class);
+                          charging.charge(new Order("o-1"));
+                          charging.charge(new Order("o-1"));
+                          assertThat(charged).containsExactly("o-1");
+                        }));
+  }
+
+  @Test
+  void handlersOfAChildContextAreCalledOrRefused() {
+    runner()
+        .withUserConfiguration(Handling.class)
+        .run(
+            parent ->
+                childOf(parent)
+                    .withUserConfiguration(TransactionalParcels.class)
+                    .run(
+                        child ->
+                            assertThat(child)
+                                .getFailure()
+                                .hasMessageContaining("PH-CFG-08: Handler method pack(Order)")));
+    runner()
+        .run(
+            parent ->
+                childOf(parent)
+                    .withUserConfiguration(Handling.class)
+                    .run(
+                        child -> {
+                          Inbox inbox = child.getBean(Inbox.class);
+                          inbox.accept("orders", Message.of("m-1", new Order("o-1")));
+                          inbox.drain();
+                          assertThat(child.getBean(Handling.class).seen).containsExactly("o-1");
+                        }));
+  }
+
+  private static ApplicationContextRunner childOf(AssertableApplicationContext parent) {
+    return runner().withParent(parent.getSourceApplicationContext());
+  }
+
+  @Test
   void whatSomebodyHasDeclaredIsNotMadeAgain() {
     runner()
         .withUserConfiguration(Handling.class, OwnBeans.class)
@@ -641,6 +691,19 @@ class AutoConfigurationTest {
     @InboxHandler(channel = "orders", key = "stuck")
     void stick(Order order) throws InterruptedException {
       new CountDownLatch(1).await();
+    }
+  }
+
+  static class Charging {
+    private final List<String> charged;
+
+    Charging(List<String> charged) {
+      this.charged = charged;
+    }
+
+    @IdempotentMethod(handler = "charge", key = "#order.id")
+    public void charge(Order order) {
+      charged.add(order.id());
     }
   }
 
