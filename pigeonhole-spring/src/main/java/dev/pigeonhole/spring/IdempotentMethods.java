@@ -171,7 +171,10 @@ public final class IdempotentMethods extends AbstractBeanFactoryAwareAdvisingPos
     }
     TransactionAttribute transactional = method.transactional();
     if (transactional != null) {
-      String wrong = guard.transactions().use(beans(), method.declared.handler(), transactional);
+      String wrong =
+          guard
+              .transactions()
+              .use(beans(), method.declared.handler(), transactional, method.place.type());
       if (wrong != null) {
         problems.add(
             new Problem(

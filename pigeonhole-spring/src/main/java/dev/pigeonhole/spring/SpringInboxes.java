@@ -466,7 +466,7 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
         String foreign =
             transactional == null
                 ? null
-                : transactions.use(beans, each.declared.key(), transactional);
+                : transactions.use(beans, each.declared.key(), transactional, each.place.type());
         if (foreign != null) {
           problems.add(
               new Problem(

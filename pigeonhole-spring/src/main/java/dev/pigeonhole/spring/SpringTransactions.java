@@ -55,10 +55,12 @@ final class SpringTransactions implements TransactionSource {
    * Lets a handler run under the manager that its annotation means, which has to own the same data
    * source.
    *
+   * @param type the class of its method
    * @return what is wrong with it, or null
    */
-  @Nullable String use(BeanFactory beans, String handler, TransactionAttribute declared) {
-    Transactions.Chosen chosen = Transactions.manager(beans, declared);
+  @Nullable String use(
+      BeanFactory beans, String handler, TransactionAttribute declared, Class<?> type) {
+    Transactions.Chosen chosen = Transactions.manager(beans, declared, type);
     PlatformTransactionManager other = chosen.manager();
     if (other == null) {
       return chosen.problem() + ".";

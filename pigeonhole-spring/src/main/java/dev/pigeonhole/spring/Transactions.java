@@ -61,15 +61,16 @@ final class Transactions {
     return own != null ? own : AnnotatedElementUtils.findMergedAnnotation(place.type(), annotation);
   }
 
-  /** As Spring itself would choose it. */
-  static Chosen manager(BeanFactory beans, TransactionAttribute transactional) {
+  /**
+   * As Spring itself would choose it.
+   *
+   * @param type the class of the method, which may have a qualifier
+   */
+  static Chosen manager(BeanFactory beans, TransactionAttribute transactional, Class<?> type) {
     String name = transactional.getQualifier();
     try {
       TransactionManager found =
-          name == null || name.isBlank()
-              ? byDefault(beans)
-              : BeanFactoryAnnotationUtils.qualifiedBeanOfType(
-                  beans, TransactionManager.class, name);
+          name == null || name.isBlank() ? unnamed(beans, type) : qualified(beans, name);
       return found instanceof PlatformTransactionManager manager
           ? new Chosen(manager, "")
           : new Chosen(
@@ -85,6 +86,22 @@ final class Transactions {
               : "there is no transaction manager '%s', which its @Transactional names"
                   .formatted(name));
     }
+  }
+
+  private static TransactionManager unnamed(BeanFactory beans, Class<?> type) {
+    String ofClass = BeanFactoryAnnotationUtils.getQualifierValue(type);
+    if (ofClass != null && !ofClass.isBlank()) {
+      try {
+        return qualified(beans, ofClass);
+      } catch (NoSuchBeanDefinitionException e) {
+        return byDefault(beans); // it tells beans apart, and says nothing of transactions
+      }
+    }
+    return byDefault(beans);
+  }
+
+  private static TransactionManager qualified(BeanFactory beans, String name) {
+    return BeanFactoryAnnotationUtils.qualifiedBeanOfType(beans, TransactionManager.class, name);
   }
 
   private static TransactionManager byDefault(BeanFactory beans) {

@@ -53,6 +53,45 @@ class TransactionManagersTest {
     }
   }
 
+  @Qualifier("second") static class QualifiedForTheWrongOne {
+    @InboxHandler(channel = "orders", key = "reserve-stock")
+    @Transactional
+    void reserve(OrderPlaced order) {}
+  }
+
+  /** Spring would begin its transaction there. */
+  @Test
+  void jd03_aHandlerWhoseClassIsQualifiedForTheWrongManagerRefusesToStart() {
+    try (World world = World.postgres()) {
+      world
+          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class)
+          .with(SecondDatabase.class, QualifiedForTheWrongOne.class);
+      assertThatThrownBy(world::start)
+          .rootCause()
+          .isInstanceOf(ConfigurationException.class)
+          .hasMessageStartingWith("PH-TX-10")
+          .hasMessageContaining(QualifiedForTheWrongOne.class.getName());
+    }
+  }
+
+  @Qualifier("second") static class GuardedForTheWrongOne {
+    @IdempotentMethod(handler = "charge-card", key = "#order.order")
+    @Transactional
+    public void charge(OrderPlaced order) {}
+  }
+
+  @Test
+  void jd03_aGuardedMethodWhoseClassIsQualifiedForTheWrongManagerRefusesToStart() {
+    try (World world = World.postgres()) {
+      world
+          .with(World.Basics.class, World.Jdbc.class, IdempotentMethodTest.WithGuard.class)
+          .with(SecondDatabase.class, GuardedForTheWrongOne.class);
+      assertThatThrownBy(world::start)
+          .isInstanceOf(ConfigurationException.class)
+          .hasMessageStartingWith("PH-TX-10: Idempotent method charge(OrderPlaced)");
+    }
+  }
+
   @Configuration(proxyBeanMethods = false)
   static class WrongInbox {
     @Bean
@@ -241,6 +280,57 @@ class TransactionManagersTest {
       assertThat(elsewhere.count("SELECT count(*) FROM note")).isEqualTo(1);
       assertThat(shop.find("orders", "m-1", "reserve-stock").orElseThrow().state())
           .isEqualTo(DeliveryState.COMPLETED);
+      assertThat(second.find("shipments", "m-1", "ship").orElseThrow().state())
+          .isEqualTo(DeliveryState.COMPLETED);
+    }
+  }
+
+  @Qualifier("second") static class Shipping {
+    private final JdbcTemplate second;
+
+    Shipping(@Qualifier("second") DataSource second) {
+      this.second = new JdbcTemplate(second);
+    }
+
+    @InboxHandler(channel = "shipments", key = "ship")
+    @Transactional
+    void ship(OrderPlaced order) {
+      second.update("INSERT INTO note (order_id) VALUES (?)", order.order());
+    }
+  }
+
+  /** The name is one of beans, and of no manager. */
+  @Qualifier("stock") static class Stock {
+    private final Notes notes;
+
+    Stock(Notes notes) {
+      this.notes = notes;
+    }
+
+    @InboxHandler(channel = "orders", key = "reserve-stock")
+    @Transactional
+    void reserve(OrderPlaced order) {
+      notes.write(order.order());
+    }
+  }
+
+  @Test
+  void theQualifierOfAClassNamesItsManagerIfThereIsSuchAOne() {
+    try (World world = World.postgres()) {
+      world
+          .with(World.Basics.class, Several.class, SecondDatabase.class)
+          .with(Notes.class, Shipping.class, Stock.class)
+          .start();
+      Inbox shop = world.context.getBean("inbox", Inbox.class);
+      Inbox second = world.context.getBean("other", Inbox.class);
+      shop.accept("orders", order(1));
+      shop.drain();
+      second.accept("shipments", order(1));
+      second.drain();
+
+      assertThat(world.notes()).isEqualTo(1);
+      TestDatabase elsewhere = world.context.getBean("elsewhere", TestDatabase.class);
+      assertThat(elsewhere.count("SELECT count(*) FROM note")).isEqualTo(1);
       assertThat(second.find("shipments", "m-1", "ship").orElseThrow().state())
           .isEqualTo(DeliveryState.COMPLETED);
     }
