@@ -55,6 +55,7 @@ final class GuardedMethod {
   private final @Nullable TransactionAttribute transactional;
   private final boolean client;
   private final int bodyParameter;
+  private final ResolvableType returned;
   private final AnswerForm answer;
   private @Nullable KeyPath request;
 
@@ -64,6 +65,7 @@ final class GuardedMethod {
     this.transactional = Transactions.of(place);
     this.client = WebRequests.isController(place);
     this.bodyParameter = client ? WebRequests.bodyOf(place.method()) : WebRequests.NO_BODY;
+    this.returned = ResolvableType.forMethodReturnType(place.method(), place.type());
     this.answer = answer();
     checkMethod();
     checkKeys();
@@ -96,9 +98,9 @@ final class GuardedMethod {
           "no proxy can stand before it, because it, or its class, is private, static or final."
               + " Remove that.");
     }
-    Class<?> returned = method.getReturnType();
-    if (Future.class.isAssignableFrom(returned)
-        || CompletionStage.class.isAssignableFrom(returned)
+    Class<?> type = returned.resolve(Object.class);
+    if (Future.class.isAssignableFrom(type)
+        || CompletionStage.class.isAssignableFrom(type)
         || Transactions.find(place, Async.class) != null) {
       wrong("it would return before it is done. Do the work before returning, and without @Async.");
     }
@@ -114,8 +116,7 @@ final class GuardedMethod {
 
   /** What it returns, if that can be read again for repeats. */
   private AnswerForm answer() {
-    ResolvableType returned = ResolvableType.forMethodReturnType(place.method(), place.type());
-    Class<?> type = ClassUtils.resolvePrimitiveIfNecessary(place.method().getReturnType());
+    Class<?> type = ClassUtils.resolvePrimitiveIfNecessary(returned.resolve(Object.class));
     if (WebRequests.isResponse(type)) {
       Class<?> body = returned.getGeneric(0).resolve(Object.class);
       if (body == Object.class
@@ -131,6 +132,12 @@ final class GuardedMethod {
       return new AnswerForm(body, true);
     }
     checkIsContent(type);
+    if (type == Object.class) {
+      wrong(
+          "it returns %s, and the answer could not be read again without knowing what it is. Return a"
+                  .formatted(place.method().getGenericReturnType().getTypeName())
+              + " class of its own, or nothing.");
+    }
     if (type.getTypeParameters().length > 0) {
       wrong(
           "it returns %s<…>, and the answer could not be read again without knowing of what. Return a"

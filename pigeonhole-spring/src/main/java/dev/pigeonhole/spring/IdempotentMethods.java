@@ -13,6 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
 import org.springframework.aop.support.AopUtils;
@@ -87,8 +88,21 @@ public final class IdempotentMethods extends AbstractBeanFactoryAwareAdvisingPos
     return factory;
   }
 
+  /** A bean that is declared under a second name has its guard already. */
+  @Override
+  public Object postProcessAfterInitialization(Object bean, String beanName) {
+    return isGuarded(bean) ? bean : super.postProcessAfterInitialization(bean, beanName);
+  }
+
+  private boolean isGuarded(@Nullable Object bean) {
+    return bean instanceof Advised proxy && advisor != null && proxy.indexOf(advisor) >= 0;
+  }
+
   private @Nullable Object guarded(MethodInvocation invocation) throws Throwable {
     Object target = invocation.getThis();
+    if (isGuarded(target)) {
+      return invocation.proceed(); // the proxy of another name, before one that guards
+    }
     Method method =
         target == null
             ? invocation.getMethod()
@@ -128,9 +142,7 @@ public final class IdempotentMethods extends AbstractBeanFactoryAwareAdvisingPos
               GuardedMethod method = new GuardedMethod(place, declared);
               problems.addAll(method.problems());
               GuardedMethod first = handlers.putIfAbsent(declared.handler(), method);
-              if (first != null
-                  && !declared.handler().isBlank()
-                  && !first.place.method().equals(place.method())) {
+              if (first != null && !declared.handler().isBlank() && !isSame(first, method)) {
                 problems.add(twice(first, method));
               }
               if (method.problems().isEmpty()) {
@@ -143,12 +155,25 @@ public final class IdempotentMethods extends AbstractBeanFactoryAwareAdvisingPos
     }
   }
 
+  /** A bean may have several names; another bean of its class is another one. */
+  private boolean isSame(GuardedMethod first, GuardedMethod second) {
+    return first.place.method().equals(second.place.method())
+        && BeanMethod.isSame(beans(), first.place.bean(), second.place.bean());
+  }
+
   private static Problem twice(GuardedMethod first, GuardedMethod second) {
+    boolean inherited = first.place.method().equals(second.place.method());
     return new Problem(
         ErrorCode.HANDLER_KEY_TWICE,
         ("The handler '%s' is used by %s and by %s. Receipts stand under it, so each must be"
-                + " unique. Rename one of the two.")
-            .formatted(second.declared.handler(), first.place, second.place));
+                + " unique. %s")
+            .formatted(
+                second.declared.handler(),
+                first.place,
+                second.place,
+                inherited
+                    ? "Override the method in the class of one, with another handler."
+                    : "Rename one of the two."));
   }
 
   private List<Problem> problemsOf(GuardedMethod method) {

@@ -38,6 +38,7 @@ import org.springframework.core.Ordered;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
 
@@ -408,6 +409,16 @@ class IdempotentMethodTest {
       return List.of();
     }
 
+    @IdempotentMethod(handler = "anything", key = "#order.order")
+    public Object anything(OrderPlaced order) {
+      return order;
+    }
+
+    @IdempotentMethod(handler = "whatever", key = "#order.order")
+    public <R> R whatever(OrderPlaced order) {
+      return null;
+    }
+
     @IdempotentMethod(handler = "g", key = "#order.order")
     public final void unproxied(OrderPlaced order) {}
 
@@ -458,6 +469,8 @@ class IdempotentMethodTest {
               "PH-SPR-02", // noText
               "PH-SPR-02", // noKey
               "PH-SPR-02", // generic
+              "PH-SPR-02", // anything
+              "PH-SPR-02", // whatever
               "PH-SPR-02", // unproxied
               "PH-SPR-02", // hidden
               "PH-SPR-02", // ofTheClass
@@ -469,7 +482,108 @@ class IdempotentMethodTest {
       assertThat(problems)
           .extracting(Problem::text)
           .anyMatch(text -> text.contains("Known are: #order"))
+          .anyMatch(text -> text.contains("it returns java.lang.Object, and the answer"))
+          .anyMatch(text -> text.contains("it returns R, and the answer"))
           .anyMatch(text -> text.contains("has no property 'id'"));
+    }
+  }
+
+  abstract static class Charging<R> {
+    private final JdbcTemplate jdbc;
+
+    Charging(JdbcTemplate jdbc) {
+      this.jdbc = jdbc;
+    }
+
+    @IdempotentMethod(handler = "charge", key = "#order.order")
+    public R charge(OrderPlaced order) {
+      jdbc.update("INSERT INTO note (order_id) VALUES (?)", order.order());
+      return charged(order);
+    }
+
+    abstract R charged(OrderPlaced order);
+  }
+
+  static class CardCharging extends Charging<Charged> {
+    CardCharging(JdbcTemplate jdbc) {
+      super(jdbc);
+    }
+
+    @Override
+    Charged charged(OrderPlaced order) {
+      return new Charged(order.order(), 1);
+    }
+  }
+
+  static class AccountCharging extends CardCharging {
+    AccountCharging(JdbcTemplate jdbc) {
+      super(jdbc);
+    }
+  }
+
+  @Test
+  void anAnswerThatATypeVariableStandsForIsReplayed() {
+    try (World world = world(CardCharging.class)) {
+      for (int i = 0; i < 2; i++) {
+        Charged answer = world.bean(CardCharging.class).charge(new OrderPlaced("o-1", "c"));
+        assertThat(answer).isEqualTo(new Charged("o-1", 1));
+      }
+      assertThat(world.notes()).isEqualTo(1);
+    }
+  }
+
+  /** What one has done, the other would take for a repeat. */
+  @Test
+  void aMethodThatTwoBeansInheritIsRefused() {
+    try (World world = new World(TestDatabases.open(DatabaseKind.H2))) {
+      world.with(World.Basics.class, World.Jdbc.class, WithGuard.class);
+      world.with(CardCharging.class, AccountCharging.class);
+      assertThatThrownBy(world::start)
+          .isInstanceOf(ConfigurationException.class)
+          .hasMessageStartingWith("PH-KEY-02: The handler 'charge' is used by ")
+          .hasMessageContaining(CardCharging.class.getName())
+          .hasMessageContaining(AccountCharging.class.getName())
+          .hasMessageContaining("Override the method in the class of one");
+    }
+  }
+
+  /** For the second name of cards Spring makes a second proxy, because of its transactions. */
+  @Configuration(proxyBeanMethods = false)
+  @EnableTransactionManagement(proxyTargetClass = true)
+  static class WithSecondNames {
+    @Bean
+    Cards cards(JdbcTemplate jdbc) {
+      return new Cards(jdbc);
+    }
+
+    @Bean
+    Object second(Cards cards) {
+      return cards;
+    }
+
+    @Bean
+    CardCharging charging(JdbcTemplate jdbc) {
+      return new CardCharging(jdbc);
+    }
+
+    @Bean
+    Object secondCharging(CardCharging charging) {
+      return charging;
+    }
+  }
+
+  @Test
+  void aBeanWithASecondNameIsGuardedOnce() {
+    try (World world = world(WithSecondNames.class)) {
+      for (String name : List.of("second", "cards", "second")) {
+        Cards cards = world.context.getBean(name, Cards.class);
+        assertThat(cards.charge(new OrderPlaced("o-1", "c"))).isEqualTo(new Charged("o-1", 1));
+      }
+      for (String name : List.of("secondCharging", "charging")) {
+        CardCharging charging = world.context.getBean(name, CardCharging.class);
+        assertThat(charging.charge(new OrderPlaced("o-2", "c"))).isEqualTo(new Charged("o-2", 1));
+      }
+      assertThat(world.notes()).isEqualTo(2);
     }
   }
 
