@@ -23,6 +23,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -214,13 +215,15 @@ final class InboxFactory {
   }
 
   private void handlers() {
+    PropertyChecks.checkRetries(properties.handlers(), key -> optionsOfInbox(key).retry());
     properties
         .handlers()
         .forEach(
-            (key, handler) -> {
-              PlannedInbox inbox = inboxOf(inboxes.channelOf(key).orElse(""));
-              inboxes.options(key, Builders.options(handler, inbox.options()));
-            });
+            (key, handler) -> inboxes.options(key, Builders.options(handler, optionsOfInbox(key))));
+  }
+
+  private PigeonholeProperties.Inbox optionsOfInbox(String key) {
+    return inboxOf(inboxes.channelOf(key).orElse("")).options();
   }
 
   private void channels(Set<String> finished) {
@@ -307,10 +310,7 @@ final class InboxFactory {
     if (said != null) {
       return said;
     }
-    List<PlannedInbox> sharing =
-        planned.stream()
-            .filter(each -> Objects.equals(each.dataSource(), inbox.dataSource()))
-            .toList();
+    List<PlannedInbox> sharing = sharingWith(inbox);
     long handlers =
         inboxes.transactionalHandlers().stream()
             .filter(each -> sharing.contains(inboxOf(inboxes.channelOf(each).orElse(""))))
@@ -331,6 +331,15 @@ final class InboxFactory {
       return fit;
     }
     return DEFAULT_CONCURRENCY;
+  }
+
+  /** By the DataSource itself: it may be named by one, and be what another takes without a name. */
+  private List<PlannedInbox> sharingWith(PlannedInbox inbox) {
+    if (planned.size() == 1) {
+      return planned; // its store may be somebody's own
+    }
+    DataSource ours = chosen.dataSource(inbox);
+    return planned.stream().filter(each -> chosen.dataSource(each) == ours).toList();
   }
 
   private static int connections(InboxStore store) {

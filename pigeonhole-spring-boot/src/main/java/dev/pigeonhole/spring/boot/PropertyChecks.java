@@ -21,6 +21,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.convert.DurationStyle;
 import org.springframework.util.unit.DataSize;
@@ -53,10 +54,27 @@ final class PropertyChecks {
     checks.leaseGuard(leaseGuard);
     checks.outbox(outbox);
     checks.names(inbox, inboxes, outbox);
-    handlers.forEach((key, handler) -> checks.handler(key, handler, inbox.retry()));
+    handlers.forEach(checks::handler);
+    if (inboxes.isEmpty()) {
+      handlers.forEach((key, handler) -> checks.retryOf(key, handler, inbox.retry()));
+    }
     channels.forEach(checks::channel);
-    if (!checks.problems.isEmpty()) {
-      throw new ConfigurationException(checks.problems);
+    checks.refuse();
+  }
+
+  /**
+   * Retries of handlers, which inherit from the inbox that they are in: of several, nobody knows
+   * which one that is before all handlers are found.
+   */
+  static void checkRetries(Map<String, Handler> handlers, Function<String, Retry> ofInbox) {
+    PropertyChecks checks = new PropertyChecks();
+    handlers.forEach((key, handler) -> checks.retryOf(key, handler, ofInbox.apply(key)));
+    checks.refuse();
+  }
+
+  private void refuse() {
+    if (!problems.isEmpty()) {
+      throw new ConfigurationException(problems);
     }
   }
 
@@ -226,11 +244,14 @@ final class PropertyChecks {
     }
   }
 
-  private void handler(String key, Handler handler, Retry others) {
-    String at = "pigeonhole.handlers." + key + ".";
+  private void retryOf(String key, Handler handler, Retry others) {
     if (handler.retry() != null) {
-      retry(at + "retry.", handler.retry().or(others));
+      retry("pigeonhole.handlers." + key + ".retry.", handler.retry().or(others));
     }
+  }
+
+  private void handler(String key, Handler handler) {
+    String at = "pigeonhole.handlers." + key + ".";
     timeout(at + "timeout", handler.timeout());
     number(at + "concurrency", handler.concurrency(), 1, 10_000);
     Double rate = handler.rate();

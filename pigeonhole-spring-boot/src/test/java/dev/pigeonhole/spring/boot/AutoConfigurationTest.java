@@ -576,6 +576,20 @@ class AutoConfigurationTest {
     assertThat(output).as("17 - 4 - 4, for three handlers").contains("Handlers run 3 at once");
   }
 
+  /** One names the DataSource that the other takes without a name. */
+  @Test
+  void inboxesShareAPoolHoweverTheyNameIt(CapturedOutput output) {
+    runner()
+        .withUserConfiguration(TransactionalHandling.class, TransactionalParcels.class)
+        .withPropertyValues(
+            "pigeonhole.inboxes.shop.channels=orders",
+            "pigeonhole.inboxes.shop.data-source=dataSource",
+            "pigeonhole.inboxes.parcels.table-prefix=parcels_",
+            "spring.datasource.hikari.maximum-pool-size=14")
+        .run(context -> assertThat(context).hasNotFailed());
+    assertThat(output).as("14 - 4 - 4, for three handlers").contains("Handlers run 2 at once");
+  }
+
   @Test
   void aContextThatIsStoppedAndStartedAgainGoesOn() {
     runner()

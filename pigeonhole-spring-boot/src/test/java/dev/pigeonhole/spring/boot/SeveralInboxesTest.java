@@ -147,6 +147,27 @@ class SeveralInboxesTest {
   }
 
   @Test
+  void theRetriesOfAHandlerAreJudgedByThoseOfItsInbox() {
+    two()
+        .withPropertyValues(
+            "pigeonhole.inboxes.shop.retry.max-delay=10m",
+            "pigeonhole.handlers.reserve.retry.initial-delay=8m")
+        .run(context -> assertThat(context).hasNotFailed());
+    two()
+        .withPropertyValues(
+            "pigeonhole.inboxes.shop.retry.max-delay=10s",
+            "pigeonhole.handlers.reserve.retry.initial-delay=20s",
+            "pigeonhole.handlers.send.retry.max-attempts=0")
+        .run(
+            context ->
+                problem(
+                    context,
+                    "PH-CFG-04: pigeonhole.handlers.reserve.retry.max-delay is 10s. Use at least"
+                        + " the initial-delay of 20s.",
+                    "PH-CFG-03: pigeonhole.handlers.send.retry.max-attempts is 0."));
+  }
+
+  @Test
   void customizersSayWhichOneTheyMean() {
     two()
         .withBean(
