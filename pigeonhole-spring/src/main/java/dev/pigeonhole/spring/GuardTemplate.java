@@ -6,11 +6,11 @@ import dev.pigeonhole.Guard;
 import dev.pigeonhole.GuardBody;
 import dev.pigeonhole.GuardBuilder;
 import dev.pigeonhole.GuardKey;
-import dev.pigeonhole.GuardTransaction;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.jdbc.JdbcStore;
 import java.sql.Connection;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.UnaryOperator;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -81,24 +81,24 @@ public final class GuardTemplate implements AutoCloseable {
       return type == null ? guard.run(key, body) : guard.answer(key, type, body);
     }
     Connection connection = DataSourceUtils.getConnection(dataSource);
+    AtomicBoolean began = new AtomicBoolean();
+    GuardBody<R, X> whole =
+        tx -> {
+          began.set(true);
+          return body.run(tx);
+        };
     try {
-      GuardBody<R, X> whole = tx -> orNobody(body, tx);
       return type == null
           ? guard.run(connection, key, whole)
           : guard.answer(connection, key, type, whole);
+    } catch (Throwable e) {
+      // What JPA holds back of a run without a receipt would be written behind its savepoint.
+      if (began.get()) {
+        joined.refuseCommit(() -> SpringTransactions.rollbackOnly(null));
+      }
+      throw e;
     } finally {
       DataSourceUtils.releaseConnection(connection, dataSource);
-    }
-  }
-
-  /** What JPA holds back for a body that has failed would be written behind its savepoint. */
-  private <R, X extends Exception> @Nullable R orNobody(GuardBody<R, X> body, GuardTransaction tx)
-      throws X {
-    try {
-      return body.run(tx);
-    } catch (Throwable e) {
-      joined.refuseCommit(() -> SpringTransactions.rollbackOnly(null));
-      throw e;
     }
   }
 

@@ -317,6 +317,35 @@ class IdempotentMethodTest {
     }
   }
 
+  static class AnsweringTooMuch {
+    @PersistenceContext private EntityManager entities;
+
+    @IdempotentMethod(handler = "persist", key = "#order.order")
+    public String persist(OrderPlaced order) {
+      entities.persist(new Effect(order.order()));
+      return "x".repeat(100_000);
+    }
+  }
+
+  /** The body has returned, and the guard has refused what it returned. */
+  @Test
+  void whatABodyWithoutAReceiptHasLeftInJpaIsNotWrittenByItsCaller() {
+    try (World world =
+        world(TestDatabases.open(DatabaseKind.POSTGRES), World.Jpa.class, AnsweringTooMuch.class)) {
+      AnsweringTooMuch method = world.bean(AnsweringTooMuch.class);
+      assertThatThrownBy(
+              () ->
+                  world
+                      .transaction()
+                      .executeWithoutResult(
+                          status ->
+                              assertThatThrownBy(() -> method.persist(new OrderPlaced("o-1", "c")))
+                                  .hasMessageStartingWith("PH-GRD-02")))
+          .hasMessageStartingWith("PH-TX-09");
+      assertThat(world.effects()).isZero();
+    }
+  }
+
   @Test
   void aKeyThatIsUsedForSomethingElseIsRefusedAndSoIsNone() {
     try (World world = world(Cards.class)) {
