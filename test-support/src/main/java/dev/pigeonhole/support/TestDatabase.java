@@ -99,12 +99,16 @@ public final class TestDatabase implements AutoCloseable {
     return dataSource;
   }
 
-  /** A new pool of exactly this size, closed together with the database. */
+  /**
+   * A new pool of at most this many connections, closed together with the database. They are opened
+   * when they are asked for, and kept: most tests have use for few of them.
+   */
   public HikariDataSource pool(int size) {
     HikariConfig config = new HikariConfig();
     config.setDataSource(dataSource);
     config.setMaximumPoolSize(size);
-    config.setMinimumIdle(size);
+    config.setMinimumIdle(0);
+    config.setIdleTimeout(0);
     config.setPoolName(kind.name().toLowerCase(Locale.ROOT) + "-" + schema);
     HikariDataSource pool = new HikariDataSource(config);
     pools.add(pool);
