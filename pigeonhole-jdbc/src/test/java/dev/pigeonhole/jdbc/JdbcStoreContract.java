@@ -7,6 +7,9 @@ import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import dev.pigeonhole.tck.DatabaseStoreContract;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.InstantSource;
 import java.util.EnumMap;
 import java.util.Map;
@@ -37,12 +40,24 @@ abstract class JdbcStoreContract extends DatabaseStoreContract {
 
   @Override
   protected InboxStore store(InstantSource clock) {
-    for (String table : Tables.ALL) {
-      if (!table.equals("schema_history")) {
-        place().database().execute("DELETE FROM " + name(table));
-      }
-    }
+    empty();
     return JdbcStore.of(place().pool()).beatsOn(place().database().dataSource()).clock(clock);
+  }
+
+  /** On one connection and in one commit: it is done for each of hundreds of tests. */
+  private void empty() {
+    try (Connection connection = place().pool().getConnection();
+        Statement statement = connection.createStatement()) {
+      connection.setAutoCommit(false);
+      for (String table : Tables.ALL) {
+        if (!table.equals("schema_history")) {
+          statement.execute("DELETE FROM " + name(table));
+        }
+      }
+      connection.commit();
+    } catch (SQLException e) {
+      throw new IllegalStateException("Cannot empty the tables", e);
+    }
   }
 
   private String name(String table) {

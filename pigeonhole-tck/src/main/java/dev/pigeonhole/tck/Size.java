@@ -4,13 +4,10 @@ import java.util.Random;
 
 /** How much is tried: little while developing, more in a full run. */
 final class Size {
-  private static final boolean SMALL =
-      "small".equals(System.getProperty("pigeonhole.size", "small"));
-
   private Size() {}
 
   static int of(int small, int full) {
-    return SMALL ? small : full;
+    return "small".equals(System.getProperty("pigeonhole.size", "small")) ? small : full;
   }
 
   /**
