@@ -16,7 +16,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.RedisClient;
 
-/** A server that dies: before the body, during the body, after it. */
+/** A server that dies or hangs: before the body, during the body, after it. */
 class RedisOutageTest {
   private static final GuardKey KEY = GuardKey.of("charge-card", "order", "o-1");
   private static final Duration LEASE = Duration.ofSeconds(2);
@@ -66,6 +66,37 @@ class RedisOutageTest {
     reconnect();
     assertThat(guard().waitAtMost(Duration.ofMinutes(1)).run(KEY, lease -> runs.incrementAndGet()))
         .isEqualTo(new Guarded.Ran<>(2));
+  }
+
+  /** What it was asked meanwhile it does when it goes on, though nobody waits for the answer. */
+  @Test
+  void aBodyDoesNotRunWhileTheServerHangsAndTheKeyIsBlockedForTheLeaseAlone() {
+    server.pause();
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> guard().run(KEY, lease -> runs.incrementAndGet()))
+        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.DATABASE_UNREACHABLE));
+    assertThat(runs).hasValue(0);
+
+    server.resume();
+    reconnect();
+    assertThat(guard().waitAtMost(Duration.ofMinutes(1)).run(KEY, lease -> runs.incrementAndGet()))
+        .isEqualTo(new Guarded.Ran<>(1));
+  }
+
+  @Test
+  void aServerThatHangsAfterTheBodyIsNoSecret() {
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(
+            () ->
+                guard()
+                    .run(
+                        KEY,
+                        lease -> {
+                          server.pause();
+                          return runs.incrementAndGet();
+                        }))
+        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.GUARD_RECEIPT_UNKNOWN));
+    assertThat(runs).hasValue(1);
   }
 
   @Test
