@@ -76,6 +76,10 @@ class IdempotentMethodTest {
       }
     }
 
+    public Charged chargeFromWithin(OrderPlaced order) {
+      return charge(order);
+    }
+
     @IdempotentMethod(
         handler = "note",
         key = {"#tenant", "#order.order"})
@@ -134,6 +138,18 @@ class IdempotentMethodTest {
         assertThat(cards.count(new OrderPlaced("o-1", "c"))).isEqualTo(42);
       }
       assertThat(world.notes()).isEqualTo(2);
+    }
+  }
+
+  /** It does not come through the proxy that guards it; see the page on Spring. */
+  @Test
+  void aCallFromWithinTheSameObjectIsNotGuarded() {
+    try (World world = world(Cards.class)) {
+      Cards cards = world.bean(Cards.class);
+      assertThat(cards.chargeFromWithin(new OrderPlaced("o-1", "c")).run()).isEqualTo(1);
+      assertThat(cards.chargeFromWithin(new OrderPlaced("o-1", "c")).run()).isEqualTo(2);
+      assertThat(world.notes()).isEqualTo(2);
+      assertThat(world.completed()).isZero();
     }
   }
 
