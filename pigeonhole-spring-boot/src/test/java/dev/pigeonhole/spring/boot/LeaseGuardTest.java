@@ -15,6 +15,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.ssl.SslAutoConfiguration;
@@ -152,6 +153,34 @@ class LeaseGuardTest {
             "spring.ssl.bundle.jks.shop.truststore.location=file:" + server.trust(),
             "spring.ssl.bundle.jks.shop.truststore.password=" + TlsProxy.PASSWORD,
             "spring.ssl.bundle.jks.shop.truststore.type=PKCS12");
+  }
+
+  /** Who may take ten minutes began earlier, so any other limit of both would strike it. */
+  @Test
+  void aRedisThatHangsHasTheTimeThatTheApplicationSays() {
+    try (RedisServer redis = RedisServer.start()) {
+      ApplicationContextRunner there =
+          asked().withPropertyValues("spring.data.redis.port=" + redis.port());
+      there
+          .withPropertyValues("spring.data.redis.timeout=10m")
+          .run(
+              context -> {
+                LeaseGuard patient = context.getBean(LeaseGuard.class);
+                assertThat(runs(patient)).isTrue();
+                redis.pause();
+                CompletableFuture<Boolean> repeat =
+                    CompletableFuture.supplyAsync(() -> runs(patient));
+                there
+                    .withPropertyValues("spring.data.redis.timeout=50ms")
+                    .run(
+                        hasty ->
+                            assertThatExceptionOfType(StoreException.class)
+                                .isThrownBy(() -> runs(hasty.getBean(LeaseGuard.class))));
+                assertThat(repeat).isNotDone();
+                redis.resume();
+                assertThat(repeat.get()).isFalse();
+              });
+    }
   }
 
   @Test
