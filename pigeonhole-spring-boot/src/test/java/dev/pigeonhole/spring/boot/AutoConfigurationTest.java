@@ -5,11 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ChannelBuilder;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.GuardKey;
+import dev.pigeonhole.Guarded;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.Received;
 import dev.pigeonhole.admin.DeliverySelection;
+import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.jackson.Jackson2Codec;
 import dev.pigeonhole.jackson.JacksonCodec;
@@ -28,10 +32,12 @@ import dev.pigeonhole.spring.SpringInboxes;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.testkit.MemoryGuardStore;
+import dev.pigeonhole.testkit.MemoryQueue;
 import dev.pigeonhole.testkit.MemoryStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import javax.sql.DataSource;
@@ -58,6 +64,7 @@ import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.TransactionTemplate;
 
 /** Which beans there are, and when they keep away. */
 @ExtendWith(OutputCaptureExtension.class)
@@ -647,6 +654,87 @@ class AutoConfigurationTest {
               Eventually.until(LONG, () -> built.count().value() == 1);
               assertThat(built.first(1).items().get(0).failures()).isZero();
             });
+  }
+
+  /** For longer than anybody waits who was told nothing. */
+  @Test
+  void aCopyIsBusyWhenItHasWaitedAsLongAsThePropertySays() {
+    Duration wait = Duration.ofSeconds(6);
+    GuardKey key = GuardKey.of("charge", "order", "o-1");
+    runner()
+        .withUserConfiguration(Handling.class)
+        .withPropertyValues("pigeonhole.guard.wait=6s", "pigeonhole.guard.transaction-timeout=1h")
+        .run(
+            context -> {
+              GuardTemplate guard = context.getBean(GuardTemplate.class);
+              Guarded<Guarded<String>> first =
+                  guard.run(
+                      key,
+                      tx ->
+                          CompletableFuture.supplyAsync(() -> guard.run(key, copy -> "copy"))
+                              .join());
+              Guarded<String> copy = ((Guarded.Ran<Guarded<String>>) first).value();
+              assertThat(((Guarded.Busy<String>) copy).waited()).isGreaterThanOrEqualTo(wait);
+            });
+  }
+
+  @Test
+  void handlersOfAnInlineChannelHaveRunOnTheThreadThatHandsIn() {
+    runner()
+        .withUserConfiguration(OnThread.class)
+        .withPropertyValues("pigeonhole.channels.orders.mode=inline")
+        .run(
+            context -> {
+              Inbox inbox = context.getBean(Inbox.class);
+              inbox.accept("orders", Message.of("m-1", new Order("o-1")));
+              assertThat(context.getBean(OnThread.class).threads)
+                  .containsExactly(Thread.currentThread());
+              assertThat(inbox.drain()).isZero();
+            });
+  }
+
+  /** The one that may take an hour began earlier, so any other limit of both would strike it. */
+  @Test
+  void aBrokerThatHangsHasTheTimeThatThePropertySays() {
+    MemoryQueue broker = MemoryQueue.named("placed");
+    broker.stall();
+    sendingTo(broker, "1h")
+        .run(
+            patient -> {
+              publish(patient);
+              Eventually.until(LONG, () -> broker.size() == 1);
+              sendingTo(broker, "1ms")
+                  .run(
+                      hasty -> {
+                        publish(hasty);
+                        Eventually.until(LONG, () -> sent(hasty).failures() > 0);
+                        assertThat(sent(hasty).lastFailure().orElseThrow().code())
+                            .isEqualTo(ErrorCode.SEND_UNCONFIRMED);
+                      });
+              assertThat(sent(patient).failures()).isZero();
+              broker.resume();
+              Eventually.until(LONG, () -> sent(patient).state() == DeliveryState.COMPLETED);
+              assertThat(sent(patient).failures()).isZero();
+            });
+  }
+
+  private static ApplicationContextRunner sendingTo(MemoryQueue broker, String timeout) {
+    return runner()
+        .withBean(
+            OutboxCustomizer.class, () -> outbox -> outbox.route(Order.class, broker.transport()))
+        .withPropertyValues(
+            "pigeonhole.outbox.enabled=true", "pigeonhole.outbox.send-timeout=" + timeout);
+  }
+
+  private static void publish(AssertableApplicationContext context) {
+    new TransactionTemplate(context.getBean(PlatformTransactionManager.class))
+        .executeWithoutResult(
+            status ->
+                context.getBean(OutboxTemplate.class).publish(Message.of("m-1", new Order("o-1"))));
+  }
+
+  private static DeliveryView sent(AssertableApplicationContext context) {
+    return context.getBean(Outbox.class).admin().find("outbox", "m-1", "Order").orElseThrow();
   }
 
   @Test
