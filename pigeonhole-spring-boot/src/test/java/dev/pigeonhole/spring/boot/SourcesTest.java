@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.springframework.amqp.rabbit.connection.CachingConnectionFactory;
 import org.springframework.boot.amqp.autoconfigure.RabbitAutoConfiguration;
@@ -147,21 +148,82 @@ class SourcesTest {
             "spring.rabbitmq.addresses=127.0.0.1:1",
             "pigeonhole.channels.orders.transport=rabbitmq",
             "pigeonhole.channels.orders.destination=placed")
+        .run(context -> isInTrouble(context, "rabbitmq:placed"));
+  }
+
+  private static void isInTrouble(AssertableApplicationContext context, String source) {
+    PigeonholeHealthIndicator indicator = context.getBean(PigeonholeHealthIndicator.class);
+    Eventually.until(
+        LONG,
+        () ->
+            indicator
+                .health()
+                .getDetails()
+                .get("inbox")
+                .toString()
+                .contains("sourcesInTrouble=[%s]".formatted(source)));
+    assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
+  }
+
+  @Test
+  void healthTellsOfATopicThatIsNotReachedAsWell() {
+    runner()
+        .withConfiguration(AutoConfigurations.of(KafkaAutoConfiguration.class))
+        .withPropertyValues(
+            "spring.kafka.bootstrap-servers=127.0.0.1:1",
+            "pigeonhole.channels.orders.transport=kafka",
+            "pigeonhole.channels.orders.destination=placed",
+            "pigeonhole.channels.orders.group=shop")
+        .run(context -> isInTrouble(context, "kafka:placed"));
+  }
+
+  @Test
+  void whatAQueueHasThatCannotBeTakenGoesToTheExchangeForIt() throws Exception {
+    RabbitServer server = RabbitServer.shared();
+    String host = server.newVirtualHost();
+    try (Connection connection = connect(server, host)) {
+      com.rabbitmq.client.Channel channel = connection.createChannel();
+      channel.exchangeDeclare("dead", "direct", true);
+      channel.queueDeclare("looked-at", true, false, false, Map.of());
+      channel.queueBind("looked-at", "dead", "placed");
+      publish(channel, null);
+    }
+    runner()
+        .withConfiguration(AutoConfigurations.of(RabbitAutoConfiguration.class))
+        .withPropertyValues(
+            "spring.rabbitmq.port=" + server.amqpPort(),
+            "spring.rabbitmq.virtual-host=" + host,
+            "pigeonhole.channels.orders.transport=rabbitmq",
+            "pigeonhole.channels.orders.destination=placed",
+            "pigeonhole.channels.orders.refused=dead")
+        .run(context -> Eventually.until(LONG, () -> server.messages(host, "looked-at") == 1));
+    assertThat(server.messages(host, "placed")).isZero();
+  }
+
+  /** Where another takes it, who asks for no id. */
+  @Test
+  void whatATopicHasThatCannotBeTakenGoesToTheTopicForIt() throws Exception {
+    KafkaServer server = KafkaServer.shared();
+    String topic = publish(server, null);
+    String refused = topic + ".refused";
+    server.createTopic(refused, 1);
+    taking(server, topic)
+        .withPropertyValues("pigeonhole.channels.orders.refused=" + refused)
         .run(
-            context -> {
-              PigeonholeHealthIndicator indicator =
-                  context.getBean(PigeonholeHealthIndicator.class);
-              Eventually.until(
-                  LONG,
-                  () ->
-                      indicator
-                          .health()
-                          .getDetails()
-                          .get("inbox")
-                          .toString()
-                          .contains("sourcesInTrouble=[rabbitmq:placed]"));
-              assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
-            });
+            context ->
+                taking(server, refused)
+                    .withPropertyValues("pigeonhole.channels.orders.missing-id=accept-every-copy")
+                    .run(SourcesTest::isFed));
+  }
+
+  private static ApplicationContextRunner taking(KafkaServer server, String topic) {
+    return runner()
+        .withConfiguration(AutoConfigurations.of(KafkaAutoConfiguration.class))
+        .withPropertyValues(
+            "spring.kafka.bootstrap-servers=" + server.bootstrap(),
+            "pigeonhole.channels.orders.transport=kafka",
+            "pigeonhole.channels.orders.destination=" + topic,
+            "pigeonhole.channels.orders.group=shop");
   }
 
   @Test
@@ -245,26 +307,38 @@ class SourcesTest {
   /** The virtual host that it is in. */
   private static String publish(RabbitServer server) throws Exception {
     String host = server.newVirtualHost();
-    ConnectionFactory factory = new ConnectionFactory();
-    factory.setPort(server.amqpPort());
-    factory.setVirtualHost(host);
-    try (Connection connection = factory.newConnection()) {
-      com.rabbitmq.client.Channel channel = connection.createChannel();
-      channel.queueDeclare("placed", true, false, false, Map.of());
-      BasicProperties properties =
-          new BasicProperties.Builder()
-              .messageId("m-1")
-              .type("Order")
-              .contentType("application/json")
-              .deliveryMode(2)
-              .build();
-      channel.basicPublish("", "placed", properties, ORDER);
+    try (Connection connection = connect(server, host)) {
+      publish(connection.createChannel(), "m-1");
     }
     return host;
   }
 
-  /** The topic that it is in. */
+  private static Connection connect(RabbitServer server, String host) throws Exception {
+    ConnectionFactory factory = new ConnectionFactory();
+    factory.setPort(server.amqpPort());
+    factory.setVirtualHost(host);
+    return factory.newConnection();
+  }
+
+  private static void publish(com.rabbitmq.client.Channel channel, @Nullable String id)
+      throws Exception {
+    channel.queueDeclare("placed", true, false, false, Map.of());
+    BasicProperties properties =
+        new BasicProperties.Builder()
+            .messageId(id)
+            .type("Order")
+            .contentType("application/json")
+            .deliveryMode(2)
+            .build();
+    channel.basicPublish("", "placed", properties, ORDER);
+  }
+
   private static String publish(KafkaServer server) throws Exception {
+    return publish(server, "m-1");
+  }
+
+  /** The topic that it is in. */
+  private static String publish(KafkaServer server, @Nullable String id) throws Exception {
     String topic = "orders-" + UUID.randomUUID();
     server.createTopic(topic, 1);
     KafkaTransport transport =
@@ -272,7 +346,7 @@ class SourcesTest {
     try {
       Envelope placed =
           Envelope.of("kafka", topic)
-              .id("m-1")
+              .id(id)
               .type("Order")
               .contentType("application/json")
               .body(ORDER)
