@@ -121,8 +121,12 @@ final class Publisher {
     } catch (IOException | AlreadyClosedException e) {
       receipt.settle(lost(message, e));
     } catch (RuntimeException e) {
-      // The client has counted what it could not write: its numbers are no longer the broker's.
-      receipt.settle(unwritable(message.place(), e));
+      // That is how the client says so; all else, as from a collector of meters, is not the
+      // message's fault. What could not be written is counted: the numbers are not the broker's.
+      receipt.settle(
+          e instanceof IllegalArgumentException
+              ? unwritable(message.place(), e)
+              : failed("the client failed (%s)".formatted(e), e));
       Connections.abort(channel);
     }
   }

@@ -89,7 +89,7 @@ public final class RabbitTransport implements Transport {
           new Publisher.Outgoing(
               exchange, key, Envelopes.out(envelope), Envelopes.bodyOut(envelope)));
       return null;
-    } catch (RuntimeException e) {
+    } catch (IllegalArgumentException e) {
       return Publisher.unwritable(Publisher.place(exchange, key), e);
     }
   }

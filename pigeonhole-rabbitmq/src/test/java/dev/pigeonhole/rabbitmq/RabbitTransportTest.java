@@ -3,7 +3,9 @@ package dev.pigeonhole.rabbitmq;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.ConnectionFactory;
+import com.rabbitmq.client.NoOpMetricsCollector;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.support.Direction;
 import dev.pigeonhole.support.RabbitServer;
@@ -14,6 +16,7 @@ import dev.pigeonhole.transport.Transport;
 import java.time.Instant;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -135,6 +138,32 @@ class RabbitTransportTest extends BrokerTransportContract {
           .hasOnlyElementsOfType(Sent.Failed.class);
       assertThat(queue.arrived().stream().map(it -> it.getProperties().getMessageId()))
           .containsExactly("first", "last");
+      transport.close();
+    }
+  }
+
+  @Test
+  void whatFailsInTheClientIsNotTheMessagesFault() throws Exception {
+    try (TestQueue queue = TestQueue.create()) {
+      ConnectionFactory factory = queue.proxied();
+      AtomicBoolean failing = new AtomicBoolean(true);
+      factory.setMetricsCollector(
+          new NoOpMetricsCollector() {
+            @Override
+            public void basicPublish(Channel channel) {
+              if (failing.get()) {
+                throw new IllegalStateException("no meters");
+              }
+            }
+          });
+      RabbitTransport transport = RabbitTransport.queue(factory, queue.name());
+      Envelope one = Envelope.of("test", "q").id("one").build();
+      assertThat(((Sent.Failed) transport.send(List.of(one), Intake.LIMIT).get(0)).cause())
+          .isNotInstanceOf(PoisonException.class)
+          .hasMessageStartingWith("PH-OBX-04")
+          .hasMessageContaining("no meters");
+      failing.set(false);
+      assertThat(transport.send(List.of(one), Intake.LIMIT)).containsExactly(new Sent.Confirmed());
       transport.close();
     }
   }
