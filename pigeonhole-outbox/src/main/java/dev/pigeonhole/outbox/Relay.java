@@ -46,7 +46,8 @@ final class Relay implements BatchHandler<byte[]> {
       try {
         envelopes.add(envelope(each));
         messages.add(each);
-      } catch (RuntimeException e) {
+      } catch (Throwable e) {
+        passOnWhatIsNoMessages(e);
         batch.fail(each, unmappable(each, e));
       }
     }
@@ -64,6 +65,17 @@ final class Relay implements BatchHandler<byte[]> {
       if (!(outcome instanceof Sent.Confirmed)) {
         batch.fail(messages.get(i), failure(outcome));
       }
+    }
+  }
+
+  /** Whatever a mapper throws is its message's fault, unless the JVM or the thread is to end. */
+  private static void passOnWhatIsNoMessages(Throwable thrown) throws InterruptedException {
+    // A stack that was too deep is whole again here; otherwise the JVM itself is in trouble.
+    if (thrown instanceof VirtualMachineError error && !(error instanceof StackOverflowError)) {
+      throw error;
+    }
+    if (thrown instanceof InterruptedException stop) { // from a language that need not declare it
+      throw stop;
     }
   }
 
@@ -93,7 +105,7 @@ final class Relay implements BatchHandler<byte[]> {
     return envelope.source().isPresent() ? envelope : envelope.toBuilder().source(source).build();
   }
 
-  private PoisonException unmappable(Received<byte[]> each, RuntimeException e) {
+  private PoisonException unmappable(Received<byte[]> each, Throwable e) {
     return new PoisonException(
         ErrorCode.ENVELOPE_UNMAPPABLE,
         "The mapper of route '%s' threw %s: %s. Correct the mapper, then let it be retried."

@@ -29,6 +29,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.util.ServiceConfigurationError;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -149,6 +150,9 @@ class RelayTest {
             if ("bad".equals(message.id())) {
               throw new IllegalArgumentException("cannot");
             }
+            if ("odd".equals(message.id())) {
+              throw new ServiceConfigurationError("x");
+            }
             return MessageMapper.plain().toEnvelope(message, transport, destination);
           }
         };
@@ -158,12 +162,17 @@ class RelayTest {
             .route(Route.of(OrderPlaced.class).mappedBy(picky), office.transport)
             .build();
     office.commit(
-        connection -> outbox.publish(connection, List.of(order(1).id("bad"), order(2).id("m"))));
+        connection ->
+            outbox.publish(
+                connection, List.of(order(1).id("bad"), order(2).id("m"), order(3).id("odd"))));
     outbox.drain();
 
     assertThat(office.transport.confirmedIds()).containsExactly("m");
-    assertThat(find(outbox, "bad").lastFailure().orElseThrow().code())
-        .isEqualTo(ErrorCode.ENVELOPE_UNMAPPABLE);
+    for (String id : List.of("bad", "odd")) {
+      assertThat(find(outbox, id).state()).isEqualTo(DeliveryState.POISONED);
+      assertThat(find(outbox, id).lastFailure().orElseThrow().code())
+          .isEqualTo(ErrorCode.ENVELOPE_UNMAPPABLE);
+    }
   }
 
   @ParameterizedTest

@@ -23,6 +23,7 @@ import dev.pigeonhole.transport.MessageMapper;
 import dev.pigeonhole.transport.MessageSource;
 import java.time.Duration;
 import java.util.List;
+import java.util.ServiceConfigurationError;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.assertj.core.api.InstanceOfAssertFactories;
@@ -117,6 +118,9 @@ class EnvelopeBehaviourTest {
           if (envelope.id().filter("gone"::equals).isPresent()) {
             throw new NoClassDefFoundError("Gone");
           }
+          if (envelope.id().filter("odd"::equals).isPresent()) {
+            throw new ServiceConfigurationError("x");
+          }
           return MessageMapper.plain().toMessage(envelope);
         };
     Inbox inbox = inbox(plain(Channel.named("c").mappedBy(fragile)));
@@ -128,7 +132,8 @@ class EnvelopeBehaviourTest {
                     envelope("bad", "x"),
                     envelope("m-1", "one"),
                     envelope("deep", "x"),
-                    envelope("gone", "x")));
+                    envelope("gone", "x"),
+                    envelope("odd", "x")));
 
     assertThat(code(answers.get(0))).isEqualTo(ErrorCode.ENVELOPE_UNMAPPABLE);
     assertThat(((Disposition.Refused) answers.get(0)).reason())
@@ -138,6 +143,7 @@ class EnvelopeBehaviourTest {
     assertThat(answers).element(1).isEqualTo(DONE);
     assertThat(code(answers.get(2))).isEqualTo(ErrorCode.ENVELOPE_UNMAPPABLE);
     assertThat(code(answers.get(3))).isEqualTo(ErrorCode.ENVELOPE_UNMAPPABLE);
+    assertThat(code(answers.get(4))).isEqualTo(ErrorCode.ENVELOPE_UNMAPPABLE);
   }
 
   @Test

@@ -14,6 +14,7 @@ import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.event.InboxListener;
 import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.registry.ChannelSpec;
+import dev.pigeonhole.internal.registry.Faults;
 import dev.pigeonhole.internal.registry.HandlerSpec;
 import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.internal.registry.Payloads;
@@ -231,9 +232,8 @@ public final class DirectChannels {
             NAME, channel.name(), attempt.handler(), attempt.message(), failure));
     if (thrown instanceof InterruptedException) {
       Thread.currentThread().interrupt();
-    } else if (thrown instanceof VirtualMachineError error
-        && !(error instanceof StackOverflowError)) {
-      throw error;
+    } else {
+      Faults.passOnWhatIsNoMessages(thrown);
     }
     return failure;
   }

@@ -10,6 +10,7 @@ import dev.pigeonhole.OnMissingKey;
 import dev.pigeonhole.Unhandled;
 import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.registry.ChannelSpec;
+import dev.pigeonhole.internal.registry.Faults;
 import dev.pigeonhole.internal.registry.Hashes;
 import dev.pigeonhole.internal.registry.HeaderFormat;
 import dev.pigeonhole.internal.registry.KeyStrategy;
@@ -334,7 +335,8 @@ public final class Intake {
         key = type.orderingKey().apply(payload);
       } catch (InboxException e) {
         throw e;
-      } catch (RuntimeException | StackOverflowError | LinkageError | AssertionError e) {
+      } catch (Throwable e) {
+        Faults.passOnWhatIsNoMessages(e);
         throw new InboxException(
             ErrorCode.ORDERING_KEY_INVALID,
             "The ordering key selector of %s threw %s. Let it answer null where there is no order."

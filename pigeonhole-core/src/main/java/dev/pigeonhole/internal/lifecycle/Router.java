@@ -8,6 +8,7 @@ import dev.pigeonhole.Message;
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.internal.dispatch.Failures;
 import dev.pigeonhole.internal.registry.ChannelSpec;
+import dev.pigeonhole.internal.registry.Faults;
 import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.transport.Acceptor;
@@ -73,7 +74,8 @@ final class Router implements Acceptor {
       throw e; // it asks somebody who cannot say now
     } catch (InboxException e) {
       return rejected(e);
-    } catch (RuntimeException | StackOverflowError | LinkageError | AssertionError e) {
+    } catch (Throwable e) {
+      Faults.passOnWhatIsNoMessages(e);
       return rejected(
           new InboxException(
               ErrorCode.ENVELOPE_UNMAPPABLE,

@@ -118,7 +118,8 @@ public final class KeyStrategy {
       return key == null || Names.isBlank(key) ? null : key;
     } catch (InboxException e) {
       throw e;
-    } catch (RuntimeException | StackOverflowError | LinkageError | AssertionError e) {
+    } catch (Throwable e) {
+      Faults.passOnWhatIsNoMessages(e);
       throw new InboxException(
           ErrorCode.KEY_SELECTOR_FAILED,
           "The key selector of %s threw %s. Make it answer for every message of the type."

@@ -114,7 +114,8 @@ public final class Payloads {
       return new Encoded(chosen.encode(payload), chosen.contentType());
     } catch (CodecException e) {
       throw e;
-    } catch (RuntimeException e) {
+    } catch (Throwable e) {
+      Faults.passOnWhatIsNoMessages(e);
       throw new CodecException(
           ErrorCode.PAYLOAD_UNENCODABLE,
           "The codec failed on %s: %s. It must be able to write every payload of the type."

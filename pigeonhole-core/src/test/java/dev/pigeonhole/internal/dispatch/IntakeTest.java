@@ -1,6 +1,7 @@
 package dev.pigeonhole.internal.dispatch;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.pigeonhole.Acceptance.Rejected;
 import dev.pigeonhole.Channel;
@@ -30,6 +31,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.ServiceConfigurationError;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Nested;
@@ -46,7 +48,7 @@ class IntakeTest {
 
   record Order(String reference) {}
 
-  /** Writes the reference; a reference of "broken" cannot be written. */
+  /** Writes the reference; references of "broken" and "odd" cannot be written. */
   private static final class OrderCodec implements PayloadCodec {
     @Override
     public String contentType() {
@@ -58,6 +60,9 @@ class IntakeTest {
       String reference = ((Order) payload).reference();
       if (reference.equals("broken")) {
         throw new IllegalStateException("this codec is careless");
+      }
+      if (reference.equals("odd")) {
+        throw new ServiceConfigurationError("x");
       }
       return reference.getBytes(StandardCharsets.UTF_8);
     }
@@ -289,7 +294,10 @@ class IntakeTest {
     void anErrorOfASelectorIsTheMessagesFaultToo() {
       for (Error error :
           List.of(
-              new StackOverflowError(), new NoClassDefFoundError("gone"), new AssertionError())) {
+              new StackOverflowError(),
+              new NoClassDefFoundError("gone"),
+              new AssertionError(),
+              new ServiceConfigurationError("x"))) {
         Function<Object, @Nullable String> throwing =
             payload -> {
               throw error;
@@ -301,6 +309,25 @@ class IntakeTest {
         assertThat(order.code()).isEqualTo(ErrorCode.ORDERING_KEY_INVALID);
         assertThat(order.reason()).contains(error.getClass().getName());
       }
+    }
+
+    @Test
+    void anErrorOfTheCodecIsTheMessagesFaultToo() {
+      Rejected odd = rejected(Message.of("m", new Order("odd")));
+      assertThat(odd.code()).isEqualTo(ErrorCode.PAYLOAD_UNENCODABLE);
+      assertThat(odd.reason()).contains("java.util.ServiceConfigurationError");
+    }
+
+    @Test
+    void aJvmInTroubleIsNoMessagesFault() {
+      Function<Object, @Nullable String> throwing =
+          payload -> {
+            throw new OutOfMemoryError("x");
+          };
+      assertThatThrownBy(() -> check(throwing, null, order("m")))
+          .isInstanceOf(OutOfMemoryError.class);
+      assertThatThrownBy(() -> check(null, throwing, order("m")))
+          .isInstanceOf(OutOfMemoryError.class);
     }
 
     @Test
