@@ -385,6 +385,73 @@ class FaultBehaviourTest {
     assertThat(inbox.drain()).isEqualTo(2);
   }
 
+  @Test
+  void whatHasEndedIsWrittenDownAlthoughABeatFailsBehindIt() {
+    List<String> calls = new ArrayList<>();
+    try (TestInbox slow = slow(calls)) {
+      AtomicInteger failures = new AtomicInteger();
+      store.around(
+          "beat",
+          call -> {
+            if (!calls.isEmpty() && failures.getAndIncrement() == 0) {
+              throw Kind.TRANSIENT.thrown.get();
+            }
+            return call.proceed();
+          });
+      assertThatThrownBy(slow::drain).isInstanceOf(StoreException.class);
+      assertThat(calls).hasSize(1);
+
+      assertThat(slow.drain()).isEqualTo(2);
+      assertThat(calls).containsExactlyInAnyOrder("a", "b", "c");
+    }
+  }
+
+  @Test
+  void aDrainThatCannotWriteDownWhatHasEndedTellsBothFailures() {
+    List<String> calls = new ArrayList<>();
+    try (TestInbox slow = slow(calls)) {
+      store.around(
+          "beat",
+          call -> {
+            if (!calls.isEmpty()) {
+              throw new IllegalStateException("beat");
+            }
+            return call.proceed();
+          });
+      store.around(
+          "settle",
+          call -> {
+            throw new IllegalStateException("settle");
+          });
+      assertThatThrownBy(slow::drain)
+          .hasMessage("beat")
+          .satisfies(
+              e ->
+                  assertThat(e.getSuppressed())
+                      .singleElement()
+                      .hasToString("java.lang.IllegalStateException: settle"));
+    }
+  }
+
+  /** With three messages, each of which takes so long that a beat is due before the next. */
+  private TestInbox slow(List<String> calls) {
+    Channel slowly =
+        Channel.named("c")
+            .on(String.class)
+            .handle(
+                "h",
+                text -> {
+                  calls.add(text);
+                  Thread.sleep(20);
+                })
+            .build();
+    TestInbox slow = TestInbox.on(store, new TestClock(), slowly).with(it -> it.beat(ofMillis(10)));
+    for (String text : List.of("a", "b", "c")) {
+      slow.receive(text, text);
+    }
+    return slow;
+  }
+
   /** Longer than a node may go on without a beat, which nobody else sends for it. */
   @Test
   void drainingGoesOnHoweverLongTheStoreTakesToRead() {

@@ -242,13 +242,33 @@ public final class Engine {
       if (walking) {
         dispatcher.walkNow();
       }
-      dispatcher.turn(false);
+      boolean settled = turnAndSettle();
       boolean further = walking && dispatcher.walksOn();
-      boolean settling = settlesWaiting();
-      settler.flushAll();
-      dispatcher.turn(false);
-      progress = further || settling || attempts.get() > before || dispatcher.hasMail();
+      settled |= turnAndSettle();
+      progress = further || settled || attempts.get() > before || dispatcher.hasMail();
     }
+  }
+
+  /**
+   * What has ended is written down, also where something fails behind it: whoever drains next would
+   * run it again. Answers whether there was any.
+   */
+  private boolean turnAndSettle() throws InterruptedException {
+    try {
+      dispatcher.turn(false);
+    } catch (RuntimeException | Error | InterruptedException e) {
+      try {
+        settler.flushAll();
+      } catch (RuntimeException | Error also) {
+        if (also != e) { // nothing can suppress itself
+          e.addSuppressed(also);
+        }
+      }
+      throw e;
+    }
+    boolean settling = settlesWaiting();
+    settler.flushAll();
+    return settling;
   }
 
   /** How many attempts have begun. */
