@@ -37,6 +37,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -453,17 +454,47 @@ class FaultBehaviourTest {
   }
 
   /** Longer than a node may go on without a beat, which nobody else sends for it. */
-  @Test
-  void drainingGoesOnHoweverLongTheStoreTakesToRead() {
-    inbox.with(it -> it.beat(ofMillis(10)).deadAfter(ofMillis(40)));
+  @ParameterizedTest
+  @Timeout(30)
+  @ValueSource(
+      strings = {"load", "nodes", "paused", "cells", "handlers", "nodes cells load fresh settle"})
+  void drainingGoesOnHoweverLongTheStoreTakesToRead(String methods) {
+    inbox.with(it -> it.beat(ofMillis(20)).deadAfter(ofMillis(100)));
     inbox.receive("m", "x");
+    for (String method : methods.split(" ")) {
+      store.around(
+          method,
+          call -> {
+            Thread.sleep(120);
+            return call.proceed();
+          });
+    }
+    assertThat(inbox.drain()).isEqualTo(2);
+    assertThat(ran).containsExactly("m");
+  }
+
+  @Test
+  @Timeout(30)
+  void drainingGoesOnAfterBeatsThatTookTooLong() {
+    inbox.with(it -> it.beat(ofMillis(20)).deadAfter(ofMillis(100)));
+    inbox.receive("m", "x");
+    AtomicInteger beats = new AtomicInteger();
     store.around(
-        "load",
+        "nodes",
         call -> {
-          Thread.sleep(80);
+          Thread.sleep(30); // so that a beat is due at once
+          return call.proceed();
+        });
+    store.around(
+        "beat",
+        call -> {
+          if (beats.incrementAndGet() <= 4) {
+            Thread.sleep(120);
+          }
           return call.proceed();
         });
     assertThat(inbox.drain()).isEqualTo(2);
+    assertThat(beats).hasValueGreaterThan(4);
   }
 
   @Test

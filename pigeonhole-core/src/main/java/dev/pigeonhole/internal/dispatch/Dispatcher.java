@@ -57,6 +57,9 @@ final class Dispatcher {
   /** The place of what comes in without a priority at this turn. */
   private long normal;
 
+  /** Whether nothing might start at the last turn. */
+  private boolean kept;
+
   private volatile boolean stopped;
 
   Dispatcher(
@@ -135,7 +138,8 @@ final class Dispatcher {
         next.run();
       }
     }
-    if (stopped || !node.mayStart()) {
+    kept = stopped || !node.mayStart();
+    if (kept) {
       if (waiting && first == null && wait <= 0) {
         TimeUnit.MILLISECONDS.sleep(10); // nothing may start, so nothing is worth a busy loop
       }
@@ -173,6 +177,11 @@ final class Dispatcher {
   private long nanosUntilNext(long now) {
     long nextRead = keys.hungry() ? 0 : reads.nanosUntilNext(now);
     return Math.min(nextRead, lines.nanosUntilNext(now, quiet()));
+  }
+
+  /** Whether the last turn could not look for work, because the node may start nothing. */
+  boolean wasKeptFromStarting() {
+    return kept;
   }
 
   boolean hasMail() {

@@ -237,15 +237,17 @@ public final class Engine {
       walking = !progress; // behind what is due and cannot run there may be something that can
       node.beatIfDue();
       node.lookAfterUnknownKeys();
+      node.stayAlive(); // nobody else sees to it, and to look around may have taken long
       int before = attempts.get();
       dispatcher.lookNow();
       if (walking) {
         dispatcher.walkNow();
       }
       boolean settled = turnAndSettle();
+      boolean kept = dispatcher.wasKeptFromStarting() && !stopping; // the beat itself took too long
       boolean further = walking && dispatcher.walksOn();
       settled |= turnAndSettle();
-      progress = further || settled || attempts.get() > before || dispatcher.hasMail();
+      progress = kept || further || settled || attempts.get() > before || dispatcher.hasMail();
     }
   }
 
@@ -347,7 +349,7 @@ public final class Engine {
     @Override
     public boolean mayStart(Work work) {
       if (byHand) {
-        node.beatIfDue(); // nobody else does, and to read this may have taken long
+        node.stayAlive(); // nobody else sees to it, and to read this may have taken long
       }
       return node.mayStart(work.owner());
     }

@@ -164,7 +164,25 @@ public final class Node {
     return beat.dividedBy(4);
   }
 
+  /**
+   * Beats if the last one was sent a while ago, and leaves everything else to the next beat that is
+   * due: a look at the others may take so long that nothing may be started after it.
+   */
+  public void stayAlive() {
+    if (System.nanoTime() - lastBeatNanos >= beat.toNanos()) {
+      sendBeat();
+    }
+  }
+
   private void beat() {
+    if (sendBeat()) {
+      nextBeatNanos = lastBeatNanos + beat.toNanos();
+      look();
+    }
+  }
+
+  /** False if this incarnation was declared dead; then the next one has joined. */
+  private boolean sendBeat() {
     long sent = System.nanoTime();
     if (!nodes.beat(incarnation)) {
       if (!stopping) {
@@ -183,11 +201,10 @@ public final class Node {
           nodes.stopping(incarnation);
         }
       }
-      return;
+      return false;
     }
     lastBeatNanos = sent;
-    nextBeatNanos = sent + beat.toNanos();
-    look();
+    return true;
   }
 
   private void look() {
