@@ -1,7 +1,10 @@
 package dev.pigeonhole.transport;
 
 import dev.pigeonhole.Headers;
+import dev.pigeonhole.internal.registry.Hashes;
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -15,6 +18,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Immutable, but not what it holds: body and header values are not copied.
  */
 public final class Envelope {
+  private static final int LONGEST_ORDERING_KEY = 200;
+
   private final String transport;
   private final String destination;
   private final @Nullable String source;
@@ -101,6 +106,30 @@ public final class Envelope {
   /** What it belongs to where the transport sorts by that, as Kafka does by the record's key. */
   public Optional<String> key() {
     return Optional.ofNullable(key);
+  }
+
+  /**
+   * What orders a message of it where its key does: {@link #key()}, or of a key that is no text,
+   * which is the property {@code key}, the bytes in hex. One of more than 200 characters is its
+   * SHA-256 instead, and a blank one is no order.
+   */
+  public Optional<String> orderingKey() {
+    if (key != null) {
+      return Optional.of(key)
+          .filter(text -> !text.isBlank())
+          .map(
+              text ->
+                  text.codePointCount(0, text.length()) <= LONGEST_ORDERING_KEY
+                      ? text
+                      : Hashes.longKey(text.getBytes(StandardCharsets.UTF_8)));
+    }
+    if (properties.get("key") instanceof byte[] bytes && bytes.length > 0) {
+      return Optional.of(
+          bytes.length <= LONGEST_ORDERING_KEY / 2
+              ? HexFormat.of().formatHex(bytes)
+              : Hashes.longKey(bytes));
+    }
+    return Optional.empty();
   }
 
   /** The media type of the body. */

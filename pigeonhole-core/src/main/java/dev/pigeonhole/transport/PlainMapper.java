@@ -95,8 +95,8 @@ public final class PlainMapper implements MessageMapper {
   }
 
   /**
-   * The ordering key is {@link Envelope#key()}, such as the key of a Kafka record. Of a key that is
-   * no text, which is the property {@code key}, it is the bytes in hex.
+   * The ordering key is {@link Envelope#orderingKey()}: the key of a Kafka record, be it text or
+   * not.
    */
   public PlainMapper orderedByKey() {
     Choices choices = new Choices(this);
@@ -150,14 +150,9 @@ public final class PlainMapper implements MessageMapper {
 
   private @Nullable String order(Envelope envelope) {
     if (orderedByKey) {
-      String key = envelope.key().orElse(null);
-      return key == null ? hex(envelope.properties().get("key")) : key;
+      return envelope.orderingKey().orElse(null);
     }
     return orderHeader == null ? null : word(envelope, orderHeader);
-  }
-
-  private static @Nullable String hex(@Nullable Object key) {
-    return key instanceof byte[] bytes ? HexFormat.of().formatHex(bytes) : null;
   }
 
   /** A producer's header that looks like a property would be one on the way out. */

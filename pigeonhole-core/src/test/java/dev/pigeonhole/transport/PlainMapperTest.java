@@ -11,6 +11,7 @@ import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 
@@ -129,6 +130,41 @@ class PlainMapperTest {
     assertThat(MessageMapper.plain().toMessage(keyed).orderingKey()).isEmpty();
     assertThat(MessageMapper.plain().orderedByKey().toMessage(envelope().build()).orderingKey())
         .isEmpty();
+  }
+
+  private static Optional<String> order(Envelope.Builder envelope) {
+    return MessageMapper.plain().orderedByKey().toMessage(envelope.build()).orderingKey();
+  }
+
+  @Test
+  void aKeyThatIsTooLongToOrderByOrdersByItsDigest() {
+    byte[] fits = new byte[100];
+    byte[] longer = new byte[101];
+    byte[] other = new byte[101];
+    other[100] = 1;
+
+    assertThat(order(envelope().property("key", fits))).contains("00".repeat(100));
+    assertThat(order(envelope().property("key", longer)))
+        .hasValueSatisfying(it -> assertThat(it).matches("sha-256:[0-9a-f]{64}"))
+        .isEqualTo(order(envelope().property("key", longer.clone())))
+        .isNotEqualTo(order(envelope().property("key", other)));
+
+    String text = "😀".repeat(200);
+    assertThat(order(envelope().key(text))).contains(text);
+    assertThat(order(envelope().key(text + "a")))
+        .hasValueSatisfying(it -> assertThat(it).matches("sha-256:[0-9a-f]{64}"))
+        .isEqualTo(order(envelope().key(text + "a")))
+        .isNotEqualTo(order(envelope().key(text + "b")));
+    assertThat(order(envelope().key("abc".repeat(100))))
+        .contains("sha-256:d9f5aeb06abebb3be3f38adec9a2e3b94228d52193be923eb4e24c9b56ee0930");
+  }
+
+  @Test
+  void aBlankKeyIsNoOrder() {
+    assertThat(order(envelope().key(""))).isEmpty();
+    assertThat(order(envelope().key(" \u2003 "))).isEmpty();
+    assertThat(order(envelope().key(" ".repeat(201)))).isEmpty();
+    assertThat(order(envelope().property("key", new byte[0]))).isEmpty();
   }
 
   @Test

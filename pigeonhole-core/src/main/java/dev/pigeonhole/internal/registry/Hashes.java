@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +28,11 @@ public final class Hashes {
   /** The hash of an ordering key. */
   public static long key(String orderingKey) {
     return mix(fnv(FNV_OFFSET, orderingKey.getBytes(StandardCharsets.UTF_8)));
+  }
+
+  /** What stands for a transport's key that is too long to be an ordering key itself. */
+  public static String longKey(byte[] key) {
+    return "sha-256:" + HexFormat.of().formatHex(sha256().digest(key));
   }
 
   /** The hash of an identity. Each part is closed, so that ("a","bc") is not ("ab","c"). */

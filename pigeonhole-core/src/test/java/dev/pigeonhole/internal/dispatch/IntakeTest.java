@@ -23,6 +23,8 @@ import dev.pigeonhole.internal.registry.Payloads;
 import dev.pigeonhole.internal.registry.Registry;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.transport.Envelope;
+import dev.pigeonhole.transport.MessageMapper;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -788,6 +790,32 @@ class IntakeTest {
         assertThat(rejected(order("m").orderedBy(key)).code())
             .isEqualTo(ErrorCode.ORDERING_KEY_INVALID);
       }
+    }
+
+    @Test
+    void whateverKeyARecordHasItCanBeOrderedBy() {
+      MessageMapper mapper = MessageMapper.plain().orderedByKey();
+      Envelope record =
+          Envelope.of("kafka", "orders").id("m").type("blob").body(new byte[] {1}).build();
+      byte[] ends = new byte[101];
+      ends[100] = 1;
+
+      NewMessage first = accepted(mapper.toMessage(keyed(record, new byte[101])));
+      NewMessage second = accepted(mapper.toMessage(keyed(record, ends)));
+      assertThat(first.keyHash()).isNotNull().isNotEqualTo(second.keyHash());
+      assertThat(first.orderingKey()).isNotEqualTo(second.orderingKey());
+      for (String text : List.of("k".repeat(201), "😀".repeat(201))) {
+        assertThat(accepted(mapper.toMessage(record.toBuilder().key(text).build())).orderingKey())
+            .startsWith("sha-256:");
+      }
+      for (String blank : List.of("", " ", "\u2003")) {
+        assertThat(accepted(mapper.toMessage(record.toBuilder().key(blank).build())).orderingKey())
+            .isNull();
+      }
+    }
+
+    private Envelope keyed(Envelope record, byte[] key) {
+      return record.toBuilder().property("key", key).build();
     }
 
     @Test
