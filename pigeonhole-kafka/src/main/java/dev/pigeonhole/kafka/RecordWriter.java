@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.transport.Envelope;
 import java.time.Instant;
+import java.util.Optional;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.jspecify.annotations.Nullable;
@@ -34,12 +35,17 @@ final class RecordWriter {
     headers.add(name, value.getBytes(UTF_8));
   }
 
+  /**
+   * A message that is passed on has the key of the record it came in, and is ordered by what {@link
+   * Envelope#orderingKey} makes of it: as text, it would go to another partition than its bytes.
+   */
   private static byte @Nullable [] key(Envelope envelope) {
-    String text = envelope.key().orElse(null);
-    if (text != null) {
-      return text.getBytes(UTF_8);
+    Optional<String> text = envelope.key();
+    if (envelope.properties().get("key") instanceof byte[] bytes
+        && (text.isEmpty() || text.equals(envelope.toBuilder().key(null).build().orderingKey()))) {
+      return bytes;
     }
-    return envelope.properties().get("key") instanceof byte[] bytes ? bytes : null;
+    return text.map(it -> it.getBytes(UTF_8)).orElse(null);
   }
 
   /** Brokers refuse what is from the future, and the client what is from before 1970. */

@@ -7,7 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Headers;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.Message;
 import dev.pigeonhole.transport.Envelope;
+import dev.pigeonhole.transport.MessageMapper;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
@@ -15,6 +17,7 @@ import java.util.Map;
 import java.util.function.UnaryOperator;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class RecordReaderTest {
@@ -178,6 +181,31 @@ class RecordReaderTest {
     assertThat(read.key()).isEqualTo(envelope.key());
     assertThat(read.contentType()).isEqualTo(envelope.contentType());
     assertThat(read.headers().asMap()).isEqualTo(Map.of("tenant", "acme", "tries", "3"));
+  }
+
+  private static byte[] passedOn(Envelope received, @Nullable String key) {
+    Message in = MessageMapper.plain().orderedByKey().type("t").toMessage(received);
+    Message out =
+        Message.encoded("m-2", "t", new byte[0], "text/plain")
+            .headers(in.headers())
+            .orderedBy(key == null ? in.orderingKey().orElse(null) : key);
+    return RecordWriter.write(MessageMapper.plain().toEnvelope(out, "kafka", "next"), "next").key();
+  }
+
+  @Test
+  void aKeyIsPassedOnAsItWas() {
+    byte[] number = {0, 0, 0, 7};
+    byte[] large = new byte[101];
+    for (byte[] key : List.of(NO_TEXT, number, large, bytes("c-1"))) {
+      assertThat(passedOn(read(key, bytes("{}")), null)).isEqualTo(key);
+    }
+    assertThat(passedOn(read(null, bytes("{}")), null)).isNull();
+  }
+
+  @Test
+  void aKeyOfItsOwnIsWrittenInsteadOfTheOneThatCame() {
+    assertThat(passedOn(read(NO_TEXT, bytes("{}")), "c-1")).isEqualTo(bytes("c-1"));
+    assertThat(passedOn(read(NO_TEXT, bytes("{}")), "c3")).isEqualTo(bytes("c3"));
   }
 
   @Test
