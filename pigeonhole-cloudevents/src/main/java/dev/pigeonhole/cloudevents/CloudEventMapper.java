@@ -39,8 +39,10 @@ public final class CloudEventMapper implements MessageMapper {
   private static final String PREFIX = "ce-";
   private static final String FAMILY = "application/cloudevents";
 
-  /** Reads and writes all that is not special to an event, the ordering key as the record's key. */
-  private static final PlainMapper PLAIN = MessageMapper.plain().orderedByKey();
+  /** Reads and writes all that is not special to an event. */
+  private static final PlainMapper PLAIN = MessageMapper.plain();
+
+  private static final PlainMapper ORDERED = PLAIN.orderedByKey();
 
   /** What a message has a place for, so that a header cannot say otherwise. */
   private static final Set<String> PLACED =
@@ -77,8 +79,8 @@ public final class CloudEventMapper implements MessageMapper {
   }
 
   /**
-   * An event without {@code partitionkey} is ordered by {@link Envelope#key()}, such as the key of
-   * a Kafka record. Without this step it has no order.
+   * An event without {@code partitionkey} is ordered by {@link Envelope#orderingKey()}: the key of
+   * a Kafka record, be it text or not. Without this step it has no order.
    */
   public CloudEventMapper orderedByKey() {
     return new CloudEventMapper(structured, true, source, otherwise);
@@ -158,7 +160,6 @@ public final class CloudEventMapper implements MessageMapper {
     headers.keySet().removeIf(name -> name.startsWith(PREFIX)); // they would pass for attributes
     Map<String, @Nullable Object> others = Attributes.others(event);
     Object partition = others.remove(Attributes.PARTITIONKEY);
-    String key = orderedByKey ? envelope.key().orElse(null) : null;
     adoptTrace(others, headers);
     others.forEach((name, value) -> headers.put(PREFIX + name, value));
     OffsetDateTime time = event.getTime();
@@ -166,13 +167,14 @@ public final class CloudEventMapper implements MessageMapper {
         envelope.toBuilder()
             .id(event.getId())
             .type(event.getType())
-            .key(partition == null ? key : partition.toString())
+            .key(partition == null ? envelope.key().orElse(null) : partition.toString())
             .contentType(event.getDataContentType())
             .body(event.getData() == null ? null : event.getData().toBytes())
             .headers(Headers.of(headers))
             .sentAt(time == null ? envelope.sentAt().orElse(null) : time.toInstant())
             .build();
-    Message message = PLAIN.toMessage(plain);
+    boolean ordered = orderedByKey || partition != null;
+    Message message = (ordered ? ORDERED : PLAIN).toMessage(plain);
     return envelope.source().isPresent() ? message : message.from(event.getSource().toString());
   }
 

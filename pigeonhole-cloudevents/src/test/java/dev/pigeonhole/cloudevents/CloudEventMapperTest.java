@@ -195,6 +195,37 @@ class CloudEventMapperTest {
   }
 
   @Test
+  void aKeyThatIsNoTextOrdersWhereThatIsWanted() {
+    byte[] number = {0, 0, 0, 7};
+    Envelope keyed = binary("kafka", "ce_", Map.of()).property("key", number).build();
+    Envelope both =
+        binary("kafka", "ce_", Map.of("partitionkey", "p")).property("key", number).build();
+
+    assertThat(mapper.toMessage(keyed).orderingKey()).isEmpty();
+    assertThat(mapper.orderedByKey().toMessage(keyed).orderingKey()).hasValue("00000007");
+    assertThat(mapper.toMessage(both).orderingKey()).hasValue("p");
+    assertThat(mapper.orderedByKey().toMessage(both).orderingKey()).hasValue("p");
+    assertThat(mapper.toMessage(keyed).headers().get("kafka.key")).isEqualTo(number);
+  }
+
+  @Test
+  void aKeyThatIsTooLongToOrderByOrdersByItsDigestAndABlankOneIsNone() {
+    CloudEventMapper ordered = mapper.orderedByKey();
+    Envelope text = binary("kafka", "ce_", Map.of()).key("k".repeat(201)).build();
+    Envelope bytes = binary("kafka", "ce_", Map.of()).property("key", new byte[101]).build();
+    Envelope partition =
+        binary("kafka", "ce_", Map.of("partitionkey", "k".repeat(201))).key("short").build();
+
+    for (Envelope each : List.of(text, bytes, partition)) {
+      assertThat(ordered.toMessage(each).orderingKey().orElse("")).startsWith("sha-256:");
+    }
+    assertThat(ordered.toMessage(partition).orderingKey())
+        .isEqualTo(ordered.toMessage(text).orderingKey());
+    assertThat(ordered.toMessage(binary("kafka", "ce_", Map.of()).key(" ").build()).orderingKey())
+        .isEmpty();
+  }
+
+  @Test
   void aPartitionKeyIsTextOrWhatHasOneTextOnly() {
     assertThat(mapper.toMessage(structured("\"partitionkey\":7")).orderingKey()).hasValue("7");
     refused(
