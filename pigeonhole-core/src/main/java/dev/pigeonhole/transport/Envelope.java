@@ -23,6 +23,7 @@ public final class Envelope {
   private final String transport;
   private final String destination;
   private final @Nullable String source;
+  private final boolean needsSource;
   private final @Nullable String id;
   private final @Nullable String type;
   private final @Nullable String key;
@@ -37,6 +38,7 @@ public final class Envelope {
     this.transport = from.transport;
     this.destination = from.destination;
     this.source = from.source;
+    this.needsSource = from.needsSource;
     this.id = from.id;
     this.type = from.type;
     this.key = from.key;
@@ -63,6 +65,7 @@ public final class Envelope {
   public Builder toBuilder() {
     Builder builder = new Builder(transport, destination);
     builder.source = source;
+    builder.needsSource = needsSource;
     builder.id = id;
     builder.type = type;
     builder.key = key;
@@ -91,6 +94,15 @@ public final class Envelope {
    */
   public Optional<String> source() {
     return Optional.ofNullable(source);
+  }
+
+  /**
+   * Whether its message has to say itself where its id is unique, as a CloudEvent does, or else is
+   * refused. The name of the channel, which stands for a source elsewhere, would make one sender of
+   * several.
+   */
+  public boolean needsSource() {
+    return needsSource;
   }
 
   /** What its producer calls it; a transport never makes one up. */
@@ -174,6 +186,7 @@ public final class Envelope {
     private final String destination;
     private final Map<String, @Nullable Object> properties = new LinkedHashMap<>();
     private @Nullable String source;
+    private boolean needsSource;
     private @Nullable String id;
     private @Nullable String type;
     private @Nullable String key;
@@ -191,6 +204,12 @@ public final class Envelope {
     /** See {@link Envelope#source()}. */
     public Builder source(@Nullable String source) {
       this.source = source;
+      return this;
+    }
+
+    /** See {@link Envelope#needsSource()}. */
+    public Builder needsSource(boolean needsSource) {
+      this.needsSource = needsSource;
       return this;
     }
 

@@ -70,9 +70,10 @@ public final class Webhook {
   }
 
   /**
-   * Where the ids are unique: who sends here. What is given here no request can change. Default:
-   * the channel's name, or what an event says of itself where the channel reads CloudEvents. Two
-   * senders need two sources, or a message of one can be taken for a repeat of the other's.
+   * Where the ids are unique: who sends here. What is given here no request can change, and it
+   * replaces what an event says of itself. Default: the channel's name, or what an event says of
+   * itself where the channel reads CloudEvents. Two senders need two sources, or a message of one
+   * can be taken for a repeat of the other's.
    *
    * @throws ConfigurationException with {@code PH-ID-06} if messages cannot come from there
    */
@@ -85,7 +86,24 @@ public final class Webhook {
           "The source of webhook %s is not usable: 1 to %d characters, no control characters."
               .formatted(choices.path, LONGEST_SOURCE));
     }
-    return with(next -> next.source = source);
+    return with(
+        next -> {
+          next.source = source;
+          next.sourceFromMessage = false;
+        });
+  }
+
+  /**
+   * Each message names its own source, as CloudEvents do, and the channel's mapper reads it; one
+   * that names none is refused with {@code PH-ID-06}. Whoever can sign may claim to be any source.
+   * Takes the place of {@link #source}, and the other way round.
+   */
+  public Webhook sourceFromMessage() {
+    return with(
+        next -> {
+          next.source = null;
+          next.sourceFromMessage = true;
+        });
   }
 
   /** The type of requests that name none. Default: they are refused with {@code PH-KEY-11}. */
@@ -176,8 +194,9 @@ public final class Webhook {
     return choices.path;
   }
 
-  boolean hasSource() {
-    return choices.source != null;
+  /** Whether the name of the channel may have to stand for whoever sends here. */
+  boolean isNameless() {
+    return choices.source == null && !choices.sourceFromMessage;
   }
 
   Optional<Duration> repeatedFor() {
@@ -219,6 +238,7 @@ public final class Webhook {
     final String path;
     @Nullable Signature signature;
     @Nullable String source;
+    boolean sourceFromMessage;
     @Nullable String type;
     int maxBody = 1_000_000;
     Set<String> contentTypes = Set.of("application/json");
@@ -235,6 +255,7 @@ public final class Webhook {
       path = from.path;
       signature = from.signature;
       source = from.source;
+      sourceFromMessage = from.sourceFromMessage;
       type = from.type;
       maxBody = from.maxBody;
       contentTypes = from.contentTypes;

@@ -143,6 +143,7 @@ public final class WebhookEndpoint {
     String type = named.type();
     return Envelope.of("http", choices.path)
         .source(choices.source)
+        .needsSource(choices.sourceFromMessage)
         .id(named.id())
         .type(type == null || type.isEmpty() ? choices.type : type)
         .contentType(line(call.headers(), "Content-Type"))

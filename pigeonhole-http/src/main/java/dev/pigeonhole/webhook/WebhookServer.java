@@ -66,11 +66,11 @@ public final class WebhookServer implements MessageSource {
   }
 
   /**
-   * Serves this webhook, too. One of them may have no {@link Webhook#source}; two of those would
-   * share their ids.
+   * Serves this webhook, too. One of them may have neither {@link Webhook#source} nor {@link
+   * Webhook#sourceFromMessage}; two of those would share their ids.
    *
    * @throws ConfigurationException with {@code PH-WEB-01} if its path is taken, or if it is the
-   *     second without a source
+   *     second that says nothing of its source
    */
   public WebhookServer serving(Webhook webhook) {
     Map<String, Webhook> more = new LinkedHashMap<>(webhooks);
@@ -80,12 +80,14 @@ public final class WebhookServer implements MessageSource {
           "Two webhooks are at %s. Give one of them another path.".formatted(webhook.path()));
     }
     List<String> nameless =
-        more.values().stream().filter(each -> !each.hasSource()).map(Webhook::path).toList();
+        more.values().stream().filter(Webhook::isNameless).map(Webhook::path).toList();
     if (nameless.size() > 1) {
       throw new ConfigurationException(
           ErrorCode.WEBHOOK_INVALID,
           ("The webhooks %s have no source, so their senders would share one, and a message of the"
-                  + " second could be taken for a repeat. Say .source(…) of all but one of them.")
+                  + " second could be taken for a repeat. Say .source(…) of all but one of them; or"
+                  + " .sourceFromMessage() where messages name their own, as CloudEvents do, which"
+                  + " .source(…) would replace.")
               .formatted(String.join(" and ", nameless)));
     }
     return new WebhookServer(

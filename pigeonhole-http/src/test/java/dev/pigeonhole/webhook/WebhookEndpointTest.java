@@ -18,6 +18,7 @@ import dev.pigeonhole.testkit.TestInbox;
 import dev.pigeonhole.transport.Acceptor;
 import dev.pigeonhole.transport.Disposition;
 import dev.pigeonhole.transport.Envelope;
+import dev.pigeonhole.transport.MessageMapper;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -166,6 +167,40 @@ class WebhookEndpointTest {
         .answer(signed(Proofs.EVENT));
     inbox.drain();
     assertThat(handled.get(0).message().source()).isEqualTo("payments");
+  }
+
+  @Test
+  void aMessageThatHasToNameItsSourceAndDoesNotIsRefused() {
+    WebhookEndpoint naming = webhook.sourceFromMessage().into(inbox.inbox(), "payments");
+    assertProblem(naming.answer(signed(Proofs.EVENT)), 422, "PH-ID-06");
+    assertProblem(naming.answer(signed(Proofs.EVENT, "x-from", "bank")), 422, "PH-ID-06");
+
+    assertThat(webhook.sourceFromMessage().source("own").into(inbox.inbox(), "payments"))
+        .extracting(it -> it.answer(signed(Proofs.EVENT)).status())
+        .isEqualTo(202);
+    inbox.drain();
+    assertThat(handled.get(0).message().source()).isEqualTo("own");
+  }
+
+  @Test
+  void sendersWhoseMessagesNameTheirSourceMayUseTheSameIds() {
+    TestInbox reading =
+        TestInbox.of(
+            Channel.named("payments")
+                .mappedBy(MessageMapper.plain().sourceFrom("x-from"))
+                .on(byte[].class)
+                .named("charge.succeeded")
+                .handleMessage("book", handled::add)
+                .build());
+    WebhookEndpoint naming = webhook.sourceFromMessage().into(reading.inbox(), "payments");
+    for (String source : List.of("bank", "shop", "bank")) {
+      assertThat(naming.answer(signed(Proofs.EVENT, "x-from", source)).status()).isEqualTo(202);
+    }
+    reading.drain();
+    assertThat(handled)
+        .extracting(Received::message)
+        .containsExactlyInAnyOrder(
+            new MessageRef("bank", "evt_1"), new MessageRef("shop", "evt_1"));
   }
 
   @Test

@@ -507,9 +507,24 @@ class WebhookServerTest {
     assertThatThrownBy(() -> one.serving(Webhook.at("/b")))
         .isInstanceOf(ConfigurationException.class)
         .hasMessageStartingWith("PH-WEB-01")
-        .hasMessageContainingAll("/a", "/b", ".source(")
+        .hasMessageContainingAll("/a", "/b", ".source(", ".sourceFromMessage()", "replace")
         .hasMessageNotContaining(PATH);
     assertThat(one.serving(Webhook.at("/b").source("stripe")).name()).endsWith(",/a,/b");
+  }
+
+  @Test
+  void anyNumberOfWebhooksMayLeaveTheSourceToTheirMessages() {
+    WebhookServer all =
+        server
+            .serving(Webhook.at("/a").sourceFromMessage())
+            .serving(Webhook.at("/b").source("b").sourceFromMessage())
+            .serving(Webhook.at("/c"));
+    assertThat(all.name()).endsWith(",/a,/b,/c");
+    assertThat(all.serving(Webhook.at("/d").sourceFromMessage().source("d")).name())
+        .endsWith(",/d");
+    assertThatThrownBy(() -> all.serving(Webhook.at("/e")))
+        .hasMessageStartingWith("PH-WEB-01")
+        .hasMessageContaining("/c and /e");
   }
 
   @Test

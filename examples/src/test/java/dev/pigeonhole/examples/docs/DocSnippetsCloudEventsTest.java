@@ -32,6 +32,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
@@ -201,6 +202,57 @@ class DocSnippetsCloudEventsTest {
     assertThat(lengths).isEqualTo(Map.of("none", -1, "empty", 0, "some", 1));
     // The webhook has no source of its own, so an event names one.
     assertThat(inbox.find("/shop", "none", "measure")).isPresent();
+  }
+
+  @Test
+  void eventsOfTwoWebhooksKeepTheSourcesThatTheyName() throws Exception {
+    String secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    List<String> handled = new CopyOnWriteArrayList<>();
+    Channel orders =
+        Channel.named("orders")
+            .mappedBy(CloudEventMapper.create())
+            .on(byte[].class)
+            .named("t")
+            .handleMessage("note", received -> handled.add(received.message().source()))
+            .build();
+    Webhook events =
+        Webhook.at("/a")
+            .verifiedBy(Signature.standardWebhooks(secret))
+            .contentTypes("application/cloudevents+json", "application/json")
+            .type("t")
+            .sourceFromMessage();
+    Webhook others =
+        Webhook.at("/b")
+            .verifiedBy(Signature.standardWebhooks(secret))
+            .contentTypes("application/cloudevents+json")
+            .sourceFromMessage();
+    WebhookServer server = WebhookServer.onPort(0).serving(events).serving(others);
+    Inbox inbox = Inbox.on(MemoryStore.create()).channel(orders, server).build();
+    try (RunningInbox running = inbox.start()) {
+      OutgoingHttp http =
+          OutgoingHttp.create()
+              .allowPorts(server.port())
+              .unsafeAllowHttp()
+              .unsafeAllowPrivateAddresses()
+              .signedWith(secret);
+      String address = "http://127.0.0.1:" + server.port();
+      MessageMapper structured = CloudEventMapper.create().structured();
+      Message x = event("1", new byte[] {1}).from("/x");
+      assertThat(sent(http, address + "/a", structured, x)).isInstanceOf(Sent.Confirmed.class);
+      assertThat(sent(http, address + "/b", structured, x.from("/y")))
+          .isInstanceOf(Sent.Confirmed.class);
+      assertThat(sent(http, address + "/a", MessageMapper.plain(), x)).asString().contains("422");
+      assertThat(running.healthy()).isTrue();
+    }
+    inbox.drain();
+    assertThat(handled).containsExactlyInAnyOrder("/x", "/y");
+  }
+
+  private static Sent sent(OutgoingHttp http, String uri, MessageMapper mapper, Message message)
+      throws InterruptedException {
+    Transport transport = http.to(URI.create(uri)).transport();
+    Envelope envelope = mapper.toEnvelope(message, transport.kind(), transport.destination());
+    return transport.send(List.of(envelope), ofSeconds(30)).get(0);
   }
 
   @Test

@@ -68,7 +68,11 @@ final class Router implements Acceptor {
   /** Adds the message of the envelope, or answers why there is none. */
   private Acceptance.@Nullable Rejected read(Envelope envelope, List<Message> messages) {
     try {
-      messages.add(Objects.requireNonNull(channel.mapper().toMessage(envelope), "no message"));
+      Message message = Objects.requireNonNull(channel.mapper().toMessage(envelope), "no message");
+      if (envelope.needsSource() && message.source().isEmpty()) {
+        return rejected(sourceless(envelope));
+      }
+      messages.add(message);
       return null;
     } catch (StoreException e) {
       throw e; // it asks somebody who cannot say now
@@ -87,6 +91,15 @@ final class Router implements Acceptor {
                       Names.shown(String.valueOf(e.getMessage()))),
               e));
     }
+  }
+
+  private InboxException sourceless(Envelope envelope) {
+    return new InboxException(
+        ErrorCode.SOURCE_INVALID,
+        ("%s names no source, and has to: several senders would share the name of channel '%s', and"
+                + " their ids. Let its producer name one and the channel's mapper read it, or give"
+                + " its transport a source.")
+            .formatted(Names.shown(envelope.toString()), channel.name()));
   }
 
   private static Acceptance.Rejected rejected(InboxException e) {
