@@ -64,6 +64,9 @@ public final class GuardTemplate implements AutoCloseable {
   /**
    * As {@link Guard#run(GuardKey, GuardBody)}, or {@link Guard#run(Connection, GuardKey,
    * GuardBody)}.
+   *
+   * @throws dev.pigeonhole.store.StoreException also with {@code PH-TX-06} if the transaction of
+   *     the caller has ended, as in what runs after the commit
    */
   public <R, X extends Exception> Guarded<R> run(GuardKey key, GuardBody<R, X> body) throws X {
     return run(key, null, body);

@@ -24,6 +24,7 @@ import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.Ordered;
+import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.util.ClassUtils;
 
@@ -88,9 +89,15 @@ public final class IdempotentMethods extends AbstractBeanFactoryAwareAdvisingPos
     return factory;
   }
 
-  /** A bean that is declared under a second name has its guard already. */
+  /**
+   * A bean that is declared under a second name has its guard already. Callers may be in a
+   * transaction of any manager.
+   */
   @Override
   public Object postProcessAfterInitialization(Object bean, String beanName) {
+    if (bean instanceof PlatformTransactionManager manager) {
+      EndingTransactions.of(manager);
+    }
     return isGuarded(bean) ? bean : super.postProcessAfterInitialization(bean, beanName);
   }
 

@@ -52,7 +52,8 @@ public final class InboxTemplate {
    * it only after that has committed.
    *
    * @throws dev.pigeonhole.store.StoreException if the store cannot take it, or with {@code
-   *     PH-TX-10} if the caller's transaction is one of another DataSource. Let it roll back
+   *     PH-TX-10} if the caller's transaction is one of another DataSource, or with {@code
+   *     PH-TX-06} if it has ended, as in what runs after the commit. Let it roll back
    * @throws dev.pigeonhole.InboxException with {@code PH-CFG-17} if the inbox has no such channel
    */
   public Acceptance accept(String channel, Message message) {

@@ -27,14 +27,16 @@ final class JoinedTransaction {
   /**
    * Whether there is one.
    *
-   * @throws StoreException if there is one of something else: whoever calls believes that all of it
-   *     commits together
+   * @throws StoreException if there is one of something else, or one that has ended: whoever calls
+   *     believes that all of it commits together
    */
   boolean active(String what) {
     if (!TransactionSynchronizationManager.isActualTransactionActive()) {
       return false;
     }
-    if (TransactionSynchronizationManager.getResource(dataSource) instanceof ConnectionHolder) {
+    if (TransactionSynchronizationManager.getResource(dataSource)
+        instanceof ConnectionHolder holder) {
+      refuseEnded(holder, what);
       return true;
     }
     throw new StoreException(
@@ -43,6 +45,22 @@ final class JoinedTransaction {
         ("The transaction of the caller%s is not one of the DataSource that %s uses, so they would"
                 + " not commit together. Use a transaction manager of that DataSource, or call it"
                 + " outside of the transaction.")
+            .formatted(name(), what),
+        null);
+  }
+
+  /** Spring shows it until its last callback has returned, but nobody commits it again. */
+  private static void refuseEnded(ConnectionHolder holder, String what) {
+    if (TransactionSynchronizationManager.isSynchronizationActive()
+        && !EndingTransactions.isEnding(holder)) {
+      return;
+    }
+    throw new StoreException(
+        StoreException.Kind.PERMANENT,
+        ErrorCode.TX_REQUIRED,
+        ("The transaction of the caller%s has ended, and what %s would write in it now, nobody"
+                + " commits. Begin a new one with REQUIRES_NEW, or do it before the commit, as in"
+                + " TransactionPhase.BEFORE_COMMIT; the Inbox itself has its own transactions.")
             .formatted(name(), what),
         null);
   }

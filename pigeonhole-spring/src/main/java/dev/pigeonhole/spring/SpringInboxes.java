@@ -236,6 +236,7 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
    */
   @Override
   public void afterSingletonsInstantiated() {
+    EndingTransactions.ofAll(beans());
     List<Problem> problems = new ArrayList<>(taken.isEmpty() ? problemsOfAll() : List.of());
     problems.addAll(foundTooLate());
     for (HandlerMethod each : methods()) {

@@ -44,6 +44,7 @@ final class SpringTransactions implements TransactionSource {
   SpringTransactions(DataSource dataSource, PlatformTransactionManager manager) {
     this.dataSource = dataSource;
     this.manager = manager;
+    EndingTransactions.of(manager);
   }
 
   /** Where handlers do not name a manager. */
@@ -69,6 +70,7 @@ final class SpringTransactions implements TransactionSource {
     if (wrong != null) {
       return "the transaction manager of its @Transactional: " + wrong;
     }
+    EndingTransactions.of(other);
     ofHandlers.put(handler, other);
     return null;
   }

@@ -1,0 +1,102 @@
+package dev.pigeonhole.spring;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.WeakHashMap;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.jdbc.datasource.ConnectionHolder;
+import org.springframework.jdbc.datasource.JdbcTransactionObjectSupport;
+import org.springframework.transaction.ConfigurableTransactionManager;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionExecution;
+import org.springframework.transaction.TransactionExecutionListener;
+import org.springframework.transaction.support.DefaultTransactionStatus;
+
+/**
+ * Which transactions are being ended. What runs after a commit still finds the transaction on its
+ * thread, looking as if it were active; only its manager can tell, and tells its listeners.
+ */
+final class EndingTransactions implements TransactionExecutionListener {
+  private static final EndingTransactions INSTANCE = new EndingTransactions();
+
+  /** Every transaction has its own holder, that of another manager or a suspended one too. */
+  private final Set<ConnectionHolder> ending =
+      Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
+
+  private EndingTransactions() {}
+
+  /** Lets this manager tell, if it can tell anybody. */
+  static void of(PlatformTransactionManager manager) {
+    if (manager instanceof ConfigurableTransactionManager talking) {
+      Collection<TransactionExecutionListener> known = talking.getTransactionExecutionListeners();
+      if (!known.contains(INSTANCE)) {
+        // Another list: somebody may be walking through this one.
+        List<TransactionExecutionListener> all = new ArrayList<>(known);
+        all.add(INSTANCE);
+        talking.setTransactionExecutionListeners(all);
+      }
+    }
+  }
+
+  /** The same for all managers that this context has made. */
+  static void ofAll(ConfigurableListableBeanFactory beans) {
+    for (String name : beans.getBeanNamesForType(PlatformTransactionManager.class, false, false)) {
+      if (beans.containsSingleton(name)) {
+        of(beans.getBean(name, PlatformTransactionManager.class));
+      }
+    }
+  }
+
+  /** Whether it is too late to write in the transaction of this holder. */
+  static boolean isEnding(ConnectionHolder holder) {
+    return INSTANCE.ending.contains(holder);
+  }
+
+  @Override
+  public void beforeCommit(TransactionExecution transaction) {
+    ends(transaction);
+  }
+
+  @Override
+  public void beforeRollback(TransactionExecution transaction) {
+    ends(transaction);
+  }
+
+  @Override
+  public void afterCommit(TransactionExecution transaction, @Nullable Throwable failure) {
+    ended(transaction);
+  }
+
+  @Override
+  public void afterRollback(TransactionExecution transaction, @Nullable Throwable failure) {
+    ended(transaction);
+  }
+
+  private void ends(TransactionExecution transaction) {
+    ConnectionHolder holder = holder(transaction);
+    if (holder != null) {
+      ending.add(holder);
+    }
+  }
+
+  private void ended(TransactionExecution transaction) {
+    ConnectionHolder holder = holder(transaction);
+    if (holder != null) {
+      ending.remove(holder);
+    }
+  }
+
+  /** Null for a savepoint, which is not the end of its transaction, and for other resources. */
+  private static @Nullable ConnectionHolder holder(TransactionExecution transaction) {
+    return transaction.isNewTransaction()
+            && transaction instanceof DefaultTransactionStatus status
+            && status.getTransaction() instanceof JdbcTransactionObjectSupport jdbc
+            && jdbc.hasConnectionHolder()
+        ? jdbc.getConnectionHolder()
+        : null;
+  }
+}
