@@ -1,11 +1,14 @@
 package dev.pigeonhole.spring;
 
+import dev.pigeonhole.InboxException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.WeakHashMap;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.jdbc.datasource.ConnectionHolder;
@@ -17,8 +20,9 @@ import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.support.DefaultTransactionStatus;
 
 /**
- * Which transactions are being ended. What runs after a commit still finds the transaction on its
- * thread, looking as if it were active; only its manager can tell, and tells its listeners.
+ * Which transactions are being ended, and which must not commit. What runs after a commit still
+ * finds the transaction on its thread, looking as if it were active; only its manager can tell, and
+ * tells its listeners.
  */
 final class EndingTransactions implements TransactionExecutionListener {
   private static final EndingTransactions INSTANCE = new EndingTransactions();
@@ -26,6 +30,10 @@ final class EndingTransactions implements TransactionExecutionListener {
   /** Every transaction has its own holder, that of another manager or a suspended one too. */
   private final Set<ConnectionHolder> ending =
       Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
+
+  /** Those that must not commit, and why. */
+  private final Map<ConnectionHolder, Supplier<InboxException>> refused =
+      Collections.synchronizedMap(new WeakHashMap<>());
 
   private EndingTransactions() {}
 
@@ -56,9 +64,22 @@ final class EndingTransactions implements TransactionExecutionListener {
     return INSTANCE.ending.contains(holder);
   }
 
+  /**
+   * Whoever commits the transaction of this holder is refused. What is thrown to a manager by its
+   * listener is the last word before the commit, behind all synchronizations.
+   */
+  static void refuseCommit(ConnectionHolder holder, Supplier<InboxException> why) {
+    INSTANCE.refused.putIfAbsent(holder, why);
+  }
+
   @Override
   public void beforeCommit(TransactionExecution transaction) {
     ends(transaction);
+    ConnectionHolder holder = holder(transaction);
+    Supplier<InboxException> why = holder == null ? null : refused.get(holder);
+    if (why != null) {
+      throw why.get();
+    }
   }
 
   @Override
@@ -87,6 +108,7 @@ final class EndingTransactions implements TransactionExecutionListener {
     ConnectionHolder holder = holder(transaction);
     if (holder != null) {
       ending.remove(holder);
+      refused.remove(holder);
     }
   }
 

@@ -91,8 +91,15 @@ final class JoinedTransaction {
     TransactionSynchronizationManager.registerSynchronization(new AfterCommit(owner, action));
   }
 
-  /** Whoever commits all the same is refused, and all of it is rolled back. */
+  /**
+   * Whoever commits all the same is refused, and all of it is rolled back. A synchronization is too
+   * late when others are already asked before the commit, and a manager may tell nobody: both.
+   */
   void refuseCommit(Supplier<InboxException> why) {
+    if (TransactionSynchronizationManager.getResource(dataSource)
+        instanceof ConnectionHolder holder) {
+      EndingTransactions.refuseCommit(holder, why);
+    }
     TransactionSynchronizationManager.registerSynchronization(
         new TransactionSynchronization() {
           @Override

@@ -6,18 +6,23 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.InboxException;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.PersistenceContext;
 import java.io.IOException;
 import java.sql.Connection;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /** Handlers that run where a message is handed in, in transactions of Spring. */
 class InlineTransactionTest {
@@ -107,6 +112,109 @@ class InlineTransactionTest {
           .executeWithoutResult(status -> template.accept("orders", List.of(order(3), order(4))));
       assertThat(world.effects()).isEqualTo(2);
       assertThat(world.completed()).isEqualTo(2);
+    }
+  }
+
+  /** When a commit has been asked for, and is not done yet. */
+  enum Phase {
+    BEFORE_COMMIT {
+      @Override
+      TransactionSynchronization doing(Runnable action) {
+        return new TransactionSynchronization() {
+          @Override
+          public void beforeCommit(boolean readOnly) {
+            action.run();
+          }
+        };
+      }
+    },
+    BEFORE_COMPLETION {
+      @Override
+      TransactionSynchronization doing(Runnable action) {
+        return new TransactionSynchronization() {
+          @Override
+          public void beforeCompletion() {
+            action.run();
+          }
+        };
+      }
+    };
+
+    abstract TransactionSynchronization doing(Runnable action);
+  }
+
+  private static void commitAfter(World world, Phase phase, Runnable action) {
+    world
+        .transaction()
+        .executeWithoutResult(
+            status ->
+                TransactionSynchronizationManager.registerSynchronization(phase.doing(action)));
+  }
+
+  /** Synchronizations that are registered so late are not asked before the commit. */
+  @ParameterizedTest
+  @EnumSource
+  void norIsItWhenItHasFailedWhileTheCommitBegins(Phase phase) {
+    try (World world = World.postgres()) {
+      world
+          .with(World.Basics.class, World.Jpa.class, World.WithInbox.class)
+          .with(InlinePersisting.class)
+          .start();
+      InboxTemplate template = world.bean(InboxTemplate.class);
+      List<Acceptance> answers = new ArrayList<>();
+      assertThatThrownBy(
+              () ->
+                  commitAfter(
+                      world,
+                      phase,
+                      () -> answers.addAll(template.accept("orders", List.of(order(1), order(3))))))
+          .isInstanceOf(InboxException.class)
+          .hasMessageStartingWith("PH-TX-09")
+          .hasMessageContaining("Unfinished");
+      assertThat(answers).hasSize(2).first().isInstanceOf(Acceptance.Unfinished.class);
+      assertThat(world.effects()).isZero();
+      assertThat(world.completed()).isZero();
+
+      commitAfter(world, phase, () -> template.accept("orders", order(3)));
+      assertThat(world.completed()).isEqualTo(1);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void norIsWhatAGuardedRunHasLeftThatFailedWhileTheCommitBegins(Phase phase) {
+    try (World world = World.postgres()) {
+      world
+          .with(World.Basics.class, World.Jpa.class, IdempotentMethodTest.WithGuard.class)
+          .with(Persisting.class)
+          .start();
+      Persisting body = world.bean(Persisting.class);
+      GuardTemplate guard = world.bean(GuardTemplate.class);
+      assertThatThrownBy(
+              () ->
+                  commitAfter(
+                      world,
+                      phase,
+                      () ->
+                          assertThatThrownBy(
+                                  () ->
+                                      guard.run(
+                                          GuardKey.of("charge-card", "charge", "o-1"),
+                                          tx -> body.failing("o-1")))
+                              .isInstanceOf(IOException.class)))
+          .isInstanceOf(InboxException.class)
+          .hasMessageStartingWith("PH-TX-09");
+      assertThat(world.effects()).isZero();
+      assertThat(world.completed()).isZero();
+    }
+  }
+
+  static class Persisting {
+    @PersistenceContext private EntityManager entities;
+
+    Object failing(String order) throws IOException {
+      entities.persist(new Effect(order));
+      throw new IOException("while JPA has not written anything yet");
     }
   }
 
