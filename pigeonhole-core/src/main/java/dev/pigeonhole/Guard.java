@@ -4,6 +4,7 @@ import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.store.InboxStore;
 import java.sql.Connection;
 import java.time.Duration;
+import java.util.Collection;
 
 /**
  * Runs something now, on the caller's thread, once for each key: what the body writes and the
@@ -79,6 +80,16 @@ public interface Guard extends AutoCloseable {
   /** {@link #answer} in the transaction of a caller. */
   <R, X extends Exception> Guarded<R> answer(
       Connection connection, GuardKey key, Class<R> type, GuardBody<R, X> body) throws X;
+
+  /**
+   * Makes handlers known to the store before they run. Otherwise the first run of each does, with a
+   * connection besides that of a caller's transaction: a pool that has none left lets it wait in
+   * vain.
+   *
+   * @throws dev.pigeonhole.store.StoreException if the database cannot do it now; the first run
+   *     tries again
+   */
+  default void prepare(Collection<HandlerKey> handlers) {}
 
   /**
    * How requests and answers become bytes: bytes and text as they are, everything else by the codec

@@ -7,9 +7,11 @@ import dev.pigeonhole.GuardBody;
 import dev.pigeonhole.GuardBuilder;
 import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.Guarded;
+import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.jdbc.JdbcStore;
 import java.sql.Connection;
+import java.util.Collection;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.UnaryOperator;
 import javax.sql.DataSource;
@@ -103,6 +105,11 @@ public final class GuardTemplate implements AutoCloseable {
     } finally {
       DataSourceUtils.releaseConnection(connection, dataSource);
     }
+  }
+
+  /** Makes handlers known, so that a call needs no connection besides that of its transaction. */
+  void prepare(Collection<HandlerKey> handlers) {
+    guard.prepare(handlers);
   }
 
   /** How answers become bytes. */

@@ -3,9 +3,13 @@ package dev.pigeonhole.spring;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.HandlerKey;
+import dev.pigeonhole.InboxException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -13,6 +17,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
@@ -45,6 +51,8 @@ import org.springframework.util.ClassUtils;
 public final class IdempotentMethods extends AbstractBeanFactoryAwareAdvisingPostProcessor
     implements SmartInitializingSingleton {
   private static final long serialVersionUID = 1L;
+
+  private static final Logger LOG = LoggerFactory.getLogger(IdempotentMethods.class);
 
   private transient @Nullable ConfigurableListableBeanFactory beans;
 
@@ -160,6 +168,24 @@ public final class IdempotentMethods extends AbstractBeanFactoryAwareAdvisingPos
     if (!problems.isEmpty()) {
       throw new ConfigurationException(problems);
     }
+    prepare(handlers.values());
+  }
+
+  /** What cannot be prepared now, the first call prepares, or is told why not. */
+  private void prepare(Collection<GuardedMethod> all) {
+    Map<GuardTemplate, List<HandlerKey>> keys = new IdentityHashMap<>();
+    for (GuardedMethod each : all) {
+      keys.computeIfAbsent(guard(each.declared.guard()), guard -> new ArrayList<>())
+          .add(HandlerKey.of(each.declared.handler()).formerly(each.declared.formerly()));
+    }
+    keys.forEach(
+        (guard, ours) -> {
+          try {
+            guard.prepare(ours);
+          } catch (InboxException e) {
+            LOG.debug("The handlers of guarded methods are made known by their first calls", e);
+          }
+        });
   }
 
   /** A bean may have several names; another bean of its class is another one. */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import com.zaxxer.hikari.HikariDataSource;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ChannelBuilder;
 import dev.pigeonhole.ConfigurationException;
@@ -126,6 +127,21 @@ class IdempotentMethodTest {
       assertThat(cards.charge(new OrderPlaced("o-1", "c"))).isEqualTo(new Charged("o-1", 1));
       assertThat(cards.charge(new OrderPlaced("o-2", "c"))).isEqualTo(new Charged("o-2", 2));
       assertThat(world.notes()).isEqualTo(2);
+    }
+  }
+
+  /** Its handler is known since the start, so the first call needs no connection besides. */
+  @Test
+  void aCallInATransactionNeedsOnlyItsConnection() {
+    TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
+    HikariDataSource pool = database.pool(1);
+    pool.setConnectionTimeout(500);
+    try (World world = new World(database, pool)) {
+      world.with(World.Basics.class, World.Jdbc.class, WithGuard.class, Cards.class).start();
+      Cards cards = world.bean(Cards.class);
+      world.transaction().executeWithoutResult(status -> cards.charge(new OrderPlaced("o-1", "c")));
+      assertThat(world.notes()).isEqualTo(1);
+      assertThat(world.completed()).isEqualTo(1);
     }
   }
 

@@ -36,6 +36,7 @@ import dev.pigeonhole.transport.Publisher;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -376,11 +377,31 @@ public final class DefaultGuard implements Guard {
     }
   }
 
+  @Override
+  public void prepare(Collection<HandlerKey> wanted) {
+    List<HandlerKey> keys = List.copyOf(wanted);
+    if (keys.isEmpty()) {
+      return;
+    }
+    List<List<HandlerId>> ids =
+        store.maintenance().register(keys.stream().map(DefaultGuard::names).toList());
+    for (int i = 0; i < keys.size(); i++) {
+      handlers.put(keys.get(i), ids.get(i).get(0));
+    }
+  }
+
   private HandlerId handler(HandlerKey key) {
     HandlerId known = handlers.get(key);
     if (known != null) {
       return known;
     }
+    HandlerId id = store.maintenance().register(List.of(names(key))).get(0).get(0);
+    handlers.put(key, id);
+    return id;
+  }
+
+  /** Its key and its former ones. */
+  private static List<String> names(HandlerKey key) {
     List<String> keys = Stream.concat(Stream.of(key.key()), key.formerKeys().stream()).toList();
     for (String each : keys) {
       if (!Names.valid(each)) {
@@ -389,9 +410,7 @@ public final class DefaultGuard implements Guard {
             "The handler key '%s' is not usable. %s".formatted(Names.shown(each), Names.RULE));
       }
     }
-    HandlerId id = store.maintenance().register(List.of(keys)).get(0).get(0);
-    handlers.put(key, id);
-    return id;
+    return keys;
   }
 
   private NewMessage message(GuardKey key) {

@@ -4,9 +4,11 @@ import dev.pigeonhole.Guard;
 import dev.pigeonhole.GuardBody;
 import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.Guarded;
+import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.codec.PayloadCodec;
 import java.sql.Connection;
 import java.time.Duration;
+import java.util.Collection;
 
 /** A guard whose callers wait for another time. Everything else is that of the guard behind it. */
 record PatientGuard(DefaultGuard guard, Duration patience) implements Guard {
@@ -37,6 +39,11 @@ record PatientGuard(DefaultGuard guard, Duration patience) implements Guard {
   public <R, X extends Exception> Guarded<R> answer(
       Connection connection, GuardKey key, Class<R> type, GuardBody<R, X> body) throws X {
     return guard.guard(patience, connection, key, type, body);
+  }
+
+  @Override
+  public void prepare(Collection<HandlerKey> handlers) {
+    guard.prepare(handlers);
   }
 
   @Override
