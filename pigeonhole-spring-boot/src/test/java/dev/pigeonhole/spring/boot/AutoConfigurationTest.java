@@ -535,6 +535,48 @@ class AutoConfigurationTest {
                         }));
   }
 
+  @Test
+  void optionsOfChannelsAndHandlersWithoutAnyInboxAreToldOf(CapturedOutput output) {
+    runner()
+        .withConfiguration(AutoConfigurations.of(PigeonholeInboxNowhereAutoConfiguration.class))
+        .withPropertyValues(
+            "pigeonhole.channels.orders.mode=inline", "pigeonhole.handlers.see.timeout=3s")
+        .run(context -> assertThat(context).hasNotFailed());
+    assertThat(output)
+        .contains("PH-CFG-17: pigeonhole.channels.orders: there is no inbox, because no bean has a")
+        .contains("PH-KEY-06: pigeonhole.handlers.see: there is no inbox")
+        .contains("If it is for a child context, nothing is missing.");
+  }
+
+  /** Both read the same file, and a parent does not know its children when it starts. */
+  @Test
+  void optionsOfHandlersInAChildContextDoNotStopItsParent() {
+    AutoConfigurations nowhere =
+        AutoConfigurations.of(PigeonholeInboxNowhereAutoConfiguration.class);
+    String[] options = {
+      "pigeonhole.handlers.see.timeout=5s", "pigeonhole.channels.orders.unhandled=reject"
+    };
+    runner()
+        .withConfiguration(nowhere)
+        .withPropertyValues(options)
+        .run(
+            parent -> {
+              assertThat(parent).hasNotFailed();
+              childOf(parent)
+                  .withConfiguration(nowhere)
+                  .withPropertyValues(options)
+                  .withUserConfiguration(Handling.class)
+                  .run(
+                      child -> {
+                        assertThat(child).hasNotFailed();
+                        Inbox inbox = child.getBean(Inbox.class);
+                        inbox.accept("orders", Message.of("m-1", new Order("o-1")));
+                        inbox.drain();
+                        assertThat(child.getBean(Handling.class).seen).containsExactly("o-1");
+                      });
+            });
+  }
+
   private static ApplicationContextRunner childOf(AssertableApplicationContext parent) {
     return runner().withParent(parent.getSourceApplicationContext());
   }

@@ -356,18 +356,6 @@ class FailureTest {
     assertThat(report(output, Handling.class, "pigeonhole.inbox.name=a b")).contains("PH-KEY-05");
   }
 
-  @Test
-  void optionsOfChannelsAndHandlersWithoutAnyInboxAreRefused(CapturedOutput output) {
-    assertThat(
-            report(
-                output,
-                Empty.class,
-                "pigeonhole.channels.orders.mode=inline",
-                "pigeonhole.handlers.see.timeout=3s"))
-        .contains("PH-CFG-17: pigeonhole.channels.orders: there is no inbox, because no bean has a")
-        .contains("PH-KEY-06: pigeonhole.handlers.see: there is no inbox");
-  }
-
   /** What it has is not known before it is made, and then it is too late for an inbox. */
   @Test
   void aHandlerWhoseBeanHidesItIsRefused(CapturedOutput output) {
@@ -545,10 +533,6 @@ class FailureTest {
       return Channel.named("built").on(String.class).handle("built", each -> {}).build();
     }
   }
-
-  @Configuration(proxyBeanMethods = false)
-  @EnableAutoConfiguration
-  static class Empty {}
 
   interface OrderEvents {
     void placed(Order order);
