@@ -2,6 +2,9 @@ package dev.pigeonhole.spring.boot;
 
 import java.util.Map;
 import java.util.Set;
+import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionMessage;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
@@ -40,6 +43,26 @@ final class NamedInboxes {
     public ConditionOutcome getMatchOutcome(
         ConditionContext context, AnnotatedTypeMetadata metadata) {
       return outcome(context, true);
+    }
+  }
+
+  /** Where no parent context builds inboxes. */
+  static final class NotInherited extends SpringBootCondition {
+    @Override
+    public ConditionOutcome getMatchOutcome(
+        ConditionContext context, AnnotatedTypeMetadata metadata) {
+      ConfigurableListableBeanFactory beans = context.getBeanFactory();
+      boolean inherited =
+          beans != null
+              && beans.getParentBeanFactory() instanceof ListableBeanFactory parent
+              && BeanFactoryUtils.beanNamesForTypeIncludingAncestors(
+                          parent, InboxFactory.class, true, false)
+                      .length
+                  > 0;
+      return new ConditionOutcome(
+          !inherited,
+          ConditionMessage.forCondition("Pigeonhole inboxes")
+              .because(inherited ? "a parent has them" : "no parent has any"));
     }
   }
 

@@ -222,8 +222,15 @@ public final class PigeonholeAutoConfiguration {
   @ConditionalOnBean(DataSource.class)
   @ConditionalOnProperty(name = "pigeonhole.inbox.enabled", matchIfMissing = true)
   @Conditional(NamedInboxes.Present.class)
-  @Import({InboxesConfiguration.class, NamedInboxRegistrar.class})
-  static class NamedInboxConfiguration {}
+  @Import(InboxesConfiguration.class)
+  static class NamedInboxConfiguration {
+
+    /** Those of a parent context have its channels, and a child uses them. */
+    @Configuration(proxyBeanMethods = false)
+    @Conditional(NamedInboxes.NotInherited.class)
+    @Import(NamedInboxRegistrar.class)
+    static class RegistrarConfiguration {}
+  }
 
   /** Handlers that no inbox can take would wait for ever, and nobody would know. */
   @Order(4)

@@ -51,6 +51,13 @@ import org.springframework.transaction.support.TransactionTemplate;
 /** An application with an inbox on each of its databases. */
 class SeveralInboxesTest {
   private static final Duration LONG = Duration.ofMinutes(5);
+  private static final String[] TWO = {
+    "pigeonhole.inboxes.shop.data-source=ordersDatabase",
+    "pigeonhole.inboxes.shop.transaction-manager=ordersManager",
+    "pigeonhole.inboxes.shop.channels=orders",
+    "pigeonhole.inboxes.parcels.data-source=parcelsDatabase",
+    "pigeonhole.inboxes.parcels.transaction-manager=parcelsManager"
+  };
 
   record Order(String id) {}
 
@@ -345,6 +352,43 @@ class SeveralInboxesTest {
   }
 
   @Test
+  void aChildContextUsesTheInboxesOfItsParent() {
+    List<String> done = new ArrayList<>();
+    two()
+        .run(
+            parent -> {
+              childOf(parent)
+                  .withBean(Once.class, () -> new Once(done))
+                  .run(
+                      child -> {
+                        assertThat(child).hasNotFailed();
+                        Once once = child.getBean(Once.class);
+                        once.charge(new Order("o-1"));
+                        once.charge(new Order("o-1"));
+                        once.weigh(new Parcel("p-1"));
+                        once.weigh(new Parcel("p-1"));
+                        assertThat(done).containsExactly("o-1", "p-1");
+                        assertThat(child.getBean("shopInbox"))
+                            .isSameAs(parent.getBean("shopInbox"));
+                      });
+              childOf(parent)
+                  .withUserConfiguration(Homeless.class)
+                  .run(
+                      child ->
+                          problem(
+                              child,
+                              "PH-CFG-08: Handler method ",
+                              "no inbox has taken its channel 'elsewhere'"));
+            });
+  }
+
+  private static ApplicationContextRunner childOf(AssertableApplicationContext parent) {
+    return AutoConfigurationTest.runner()
+        .withParent(parent.getSourceApplicationContext())
+        .withPropertyValues(TWO);
+  }
+
+  @Test
   void anOutboxOnOneOfTheStoresIsABean() {
     two()
         .withBean(SimpleMeterRegistry.class)
@@ -398,12 +442,7 @@ class SeveralInboxesTest {
         .withBean("ordersDatabase", DataSource.class, SeveralInboxesTest::memory)
         .withBean("parcelsDatabase", DataSource.class, SeveralInboxesTest::memory)
         .withUserConfiguration(Managers.class, Plain.class)
-        .withPropertyValues(
-            "pigeonhole.inboxes.shop.data-source=ordersDatabase",
-            "pigeonhole.inboxes.shop.transaction-manager=ordersManager",
-            "pigeonhole.inboxes.shop.channels=orders",
-            "pigeonhole.inboxes.parcels.data-source=parcelsDatabase",
-            "pigeonhole.inboxes.parcels.transaction-manager=parcelsManager");
+        .withPropertyValues(TWO);
   }
 
   private static DataSource memory() {
