@@ -135,30 +135,52 @@ public final class PigeonholeMetricsAutoConfiguration {
 
     @Bean
     @Order(Ordered.HIGHEST_PRECEDENCE)
-    OutboxCustomizer pigeonholeOutboxMeters(
-        OutboxMetrics metrics,
-        MeterRegistry meters,
-        ObjectProvider<ObservationRegistry> observations,
-        ObjectProvider<RelayConvention> convention,
-        PigeonholeProperties properties) {
-      return outbox -> {
-        ObservationRegistry observing = observations.getIfUnique();
-        RelayObservations attempts =
-            (observing == null ? RelayObservations.in(meters) : RelayObservations.in(observing))
-                .convention(
-                    convention.getIfUnique(
-                        () ->
-                            properties.observations().openTelemetryNames()
-                                ? RelayConvention.openTelemetry()
-                                : RelayConvention.plain()));
-        outbox.listener(metrics).around(attempts).onSending(attempts);
-      };
+    OutboxCustomizer pigeonholeOutboxMeters(OutboxMetrics metrics) {
+      return outbox -> outbox.listener(metrics);
     }
 
     @Bean
     SmartInitializingSingleton pigeonholeOutboxGauges(
         OutboxMetrics metrics, ObjectProvider<Outbox> outboxes) {
       return () -> outboxes.forEach(each -> metrics.watch(each.name(), each.admin()));
+    }
+  }
+
+  /** What is sent as observations; without a registry of those, as timers. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnClass(Outbox.class)
+  static class OutboxAttempts {
+
+    @Bean
+    @Order(Ordered.HIGHEST_PRECEDENCE + 1)
+    @ConditionalOnMissingBean(name = "pigeonholeOutboxObservations")
+    OutboxCustomizer pigeonholeOutboxObservations(
+        ObjectProvider<ObservationRegistry> observations,
+        ObjectProvider<MeterRegistry> meters,
+        ObjectProvider<RelayConvention> convention,
+        PigeonholeProperties properties) {
+      return outbox -> {
+        RelayObservations attempts = in(observations.getIfUnique(), meters.getIfUnique());
+        if (attempts == null) {
+          return;
+        }
+        attempts =
+            attempts.convention(
+                convention.getIfUnique(
+                    () ->
+                        properties.observations().openTelemetryNames()
+                            ? RelayConvention.openTelemetry()
+                            : RelayConvention.plain()));
+        outbox.around(attempts).onSending(attempts);
+      };
+    }
+
+    private static @Nullable RelayObservations in(
+        @Nullable ObservationRegistry observations, @Nullable MeterRegistry meters) {
+      if (observations != null) {
+        return RelayObservations.in(observations);
+      }
+      return meters == null ? null : RelayObservations.in(meters);
     }
   }
 

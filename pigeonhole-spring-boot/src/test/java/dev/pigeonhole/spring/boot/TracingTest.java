@@ -8,7 +8,6 @@ import dev.pigeonhole.outbox.Outbox;
 import dev.pigeonhole.spring.InboxHandler;
 import dev.pigeonhole.spring.OutboxTemplate;
 import dev.pigeonhole.spring.boot.AutoConfigurationTest.Order;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.micrometer.tracing.Span;
 import io.micrometer.tracing.Tracer;
 import io.micrometer.tracing.otel.bridge.OtelCurrentTraceContext;
@@ -94,7 +93,6 @@ class TracingTest {
   void whatIsSentBelongsToWhateverPublishedIt() {
     runner()
         .withUserConfiguration(AutoConfigurationTest.Publishing.class)
-        .withBean(SimpleMeterRegistry.class)
         .withPropertyValues(
             "pigeonhole.outbox.enabled=true", "pigeonhole.outbox.background-processing=false")
         .run(
