@@ -81,6 +81,11 @@ public final class ChannelBuilder {
     return this;
   }
 
+  /** Whether {@link #inline} was called, or one of the handlers given so far is inline itself. */
+  public boolean hasInlineHandlers() {
+    return inline || types.stream().anyMatch(TypeBuilder::hasInlineHandlers);
+  }
+
   /** What the channel is called. */
   public String name() {
     return name;

@@ -209,6 +209,10 @@ public final class TypeBuilder<T> {
     return type;
   }
 
+  boolean hasInlineHandlers() {
+    return handlers.stream().anyMatch(HandlerSpec::inline);
+  }
+
   TypeSpec spec(boolean inline) {
     return new TypeSpec(
         type,

@@ -108,6 +108,15 @@ public final class SpringInboxes implements BeanFactoryAware, SmartInitializingS
     return keys;
   }
 
+  /** The keys of handlers on a channel whose annotation says that they are inline. */
+  public Set<String> inlineHandlers(String channel) {
+    Set<String> keys = new LinkedHashSet<>();
+    methods().stream()
+        .filter(each -> each.declared.channel().equals(channel) && each.declared.inline())
+        .forEach(each -> keys.add(each.declared.key()));
+    return keys;
+  }
+
   /** The channels that are beans, and those that handlers name and that are made for them. */
   public Set<String> channels() {
     return declared().keySet();

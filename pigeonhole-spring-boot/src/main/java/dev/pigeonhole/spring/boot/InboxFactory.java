@@ -12,6 +12,7 @@ import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.spring.GuardTemplate;
 import dev.pigeonhole.spring.SpringInboxes;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Channel;
+import dev.pigeonhole.spring.boot.PigeonholeProperties.Mode;
 import dev.pigeonhole.spring.boot.PigeonholeProperties.Transport;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.transport.MessageSource;
@@ -214,6 +215,37 @@ final class InboxFactory {
     }
   }
 
+  /** Inline is said once and for all, so a property cannot take it back. */
+  private void refuseStoredWhereCodeSaysInline(Map<String, ChannelBuilder> declared) {
+    List<Problem> problems = new ArrayList<>();
+    properties
+        .channels()
+        .forEach(
+            (name, channel) -> {
+              if (channel.mode() != Mode.STORED) {
+                return;
+              }
+              ChannelBuilder bean = declared.get(name);
+              if (bean != null && bean.hasInlineHandlers()) {
+                problems.add(
+                    notStored(name, "its bean of ChannelBuilder or a handler there is inline"));
+              }
+              for (String key : inboxes.inlineHandlers(name)) {
+                problems.add(notStored(name, "the handler '%s' says inline = true".formatted(key)));
+              }
+            });
+    if (!problems.isEmpty()) {
+      throw new ConfigurationException(problems);
+    }
+  }
+
+  private static Problem notStored(String channel, String because) {
+    return new Problem(
+        ErrorCode.OPTION_NOT_APPLICABLE,
+        ("pigeonhole.channels.%s.mode is stored, and %s. Remove one of the two.")
+            .formatted(channel, because));
+  }
+
   private void handlers() {
     PropertyChecks.checkRetries(properties.handlers(), key -> optionsOfInbox(key).retry());
     properties
@@ -232,6 +264,7 @@ final class InboxFactory {
         .getBeansOfType(ChannelBuilder.class)
         .values()
         .forEach(each -> declared.put(each.name(), each));
+    refuseStoredWhereCodeSaysInline(declared);
     properties
         .channels()
         .forEach(

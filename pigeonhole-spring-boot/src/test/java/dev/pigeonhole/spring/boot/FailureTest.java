@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.pigeonhole.Channel;
+import dev.pigeonhole.ChannelBuilder;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.HandlerOption;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.codec.PayloadCodec;
@@ -399,6 +401,22 @@ class FailureTest {
   }
 
   @Test
+  void whatIsInlineInCodeIsNotStoredByAProperty(CapturedOutput output) {
+    assertThat(
+            report(
+                output,
+                InlineInCode.class,
+                "pigeonhole.channels.orders.mode=stored",
+                "pigeonhole.channels.parcels.mode=stored",
+                "pigeonhole.channels.letters.mode=stored"))
+        .contains("PH-CFG-16: pigeonhole.channels.orders.mode is stored, and its bean of")
+        .contains("PH-CFG-16: pigeonhole.channels.parcels.mode is stored, and its bean of")
+        .contains(
+            "PH-CFG-16: pigeonhole.channels.letters.mode is stored, and the handler 'post' says"
+                + " inline = true.");
+  }
+
+  @Test
   void aBugOfSomebodyKeepsItsStack() {
     assertThat(
             new PigeonholeFailureAnalyzer()
@@ -524,6 +542,24 @@ class FailureTest {
       return new JdbcTransactionManager(
           new DriverManagerDataSource("jdbc:h2:mem:foreign;DB_CLOSE_DELAY=-1"));
     }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class InlineInCode extends Handling {
+    @Bean
+    ChannelBuilder orders() {
+      return Channel.named("orders").inline();
+    }
+
+    @Bean
+    ChannelBuilder parcels() {
+      ChannelBuilder parcels = Channel.named("parcels");
+      parcels.on(Order.class).handle("pack", each -> {}, HandlerOption.inline());
+      return parcels;
+    }
+
+    @InboxHandler(channel = "letters", key = "post", inline = true)
+    void post(Order order) {}
   }
 
   @Configuration(proxyBeanMethods = false)
