@@ -53,7 +53,6 @@ final class PropertyChecks {
     checks.guard(guard);
     checks.leaseGuard(leaseGuard);
     checks.outbox(outbox);
-    checks.names(inbox, inboxes, outbox);
     handlers.forEach(checks::handler);
     if (inboxes.isEmpty()) {
       handlers.forEach((key, handler) -> checks.retryOf(key, handler, inbox.retry()));
@@ -227,21 +226,6 @@ final class PropertyChecks {
         ErrorCode.TIMEOUT_INVALID, at + "send-timeout", outbox.sendTimeout(), least, most, "1ms");
     kept(at + "keep", outbox.keep(), Duration.ofSeconds(1));
     size(at + "max-message-size", outbox.maxMessageSize());
-  }
-
-  /** Health and the endpoint know them by their names; several inboxes have no such outbox. */
-  private void names(Inbox inbox, Map<String, NamedInbox> inboxes, Outbox outbox) {
-    if (inbox.enabled()
-        && inboxes.isEmpty()
-        && outbox.enabled()
-        && inbox.name().equals(outbox.name())) {
-      problems.add(
-          new Problem(
-              ErrorCode.BEANS_AMBIGUOUS,
-              ("pigeonhole.inbox.name and pigeonhole.outbox.name are both '%s', and health and the"
-                      + " endpoint could not tell them apart. Change one.")
-                  .formatted(inbox.name())));
-    }
   }
 
   private void retryOf(String key, Handler handler, Retry others) {

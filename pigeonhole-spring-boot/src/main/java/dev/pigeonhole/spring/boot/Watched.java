@@ -48,7 +48,8 @@ record Watched(
             new Problem(
                 ErrorCode.BEANS_AMBIGUOUS,
                 ("Two have the name '%s': an %s and an %s. Health and the endpoint could not tell"
-                        + " them apart. Give one another name, with named(\"…\").")
+                        + " them apart. Give one another name, with pigeonhole.inbox.name,"
+                        + " pigeonhole.outbox.name or named(\"…\").")
                     .formatted(each.name, first.kind, each.kind)));
       }
     }

@@ -581,6 +581,23 @@ class AutoConfigurationTest {
     return runner().withParent(parent.getSourceApplicationContext());
   }
 
+  /** Nobody calls the inbox by its name, because there is none. */
+  @Test
+  void anOutboxMayHaveTheNameOfAnInboxThatIsNotThere() {
+    runner()
+        .withUserConfiguration(Publishing.class)
+        .withPropertyValues(
+            "pigeonhole.inbox.name=shop",
+            "pigeonhole.outbox.enabled=true",
+            "pigeonhole.outbox.name=shop",
+            "pigeonhole.outbox.background-processing=false")
+        .run(
+            context -> {
+              assertThat(context).hasNotFailed().doesNotHaveBean(Inbox.class);
+              assertThat(context.getBean(Outbox.class).name()).isEqualTo("shop");
+            });
+  }
+
   @Test
   void whatSomebodyHasDeclaredIsNotMadeAgain() {
     runner()

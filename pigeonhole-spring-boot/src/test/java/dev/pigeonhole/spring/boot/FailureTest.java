@@ -380,11 +380,13 @@ class FailureTest {
     assertThat(
             report(
                 output,
-                Handling.class,
+                Publishing.class,
                 "pigeonhole.inbox.name=shop",
                 "pigeonhole.outbox.enabled=true",
                 "pigeonhole.outbox.name=shop"))
-        .contains("PH-SPR-03: pigeonhole.inbox.name and pigeonhole.outbox.name are both 'shop'");
+        .contains("PH-SPR-03: Two have the name 'shop': an inbox and an outbox.")
+        .contains("pigeonhole.inbox.name")
+        .contains("pigeonhole.outbox.name");
   }
 
   @Test
@@ -602,6 +604,14 @@ class FailureTest {
     @Bean
     Outbox outbox(JdbcStore store) {
       return Outbox.on(store).named("inbox").route(Order.class, new Nowhere()).build();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class Publishing extends Handling {
+    @Bean
+    OutboxCustomizer routes() {
+      return outbox -> outbox.route(Order.class, new Nowhere());
     }
   }
 
