@@ -101,7 +101,7 @@ public record PigeonholeProperties(
       @Nullable Integer concurrency,
       @DefaultValue("auto") Threads threads,
       @Nullable Duration handlerTimeout,
-      @DefaultValue("1MB") DataSize maxPayloadSize,
+      @DefaultValue("1000000B") DataSize maxPayloadSize,
       @DefaultValue("10m") Duration unknownKeyGrace,
       @DefaultValue("3") int maxCrashes,
       @DefaultValue("50000") int maxBacklog,
@@ -346,7 +346,7 @@ public record PigeonholeProperties(
       @DefaultValue("outbox") String name,
       @DefaultValue("true") boolean backgroundProcessing,
       @DefaultValue("30s") Duration sendTimeout,
-      @DefaultValue("1MB") DataSize maxMessageSize,
+      @DefaultValue("1000000B") DataSize maxMessageSize,
       @DefaultValue OutboxRetry retry,
       @DefaultValue("7d") Duration keep) {}
 

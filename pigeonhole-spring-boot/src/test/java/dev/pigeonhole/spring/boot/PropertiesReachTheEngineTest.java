@@ -439,9 +439,6 @@ class PropertiesReachTheEngineTest {
           different.keySet().removeIf(each -> engine.get(each).equals(told.get(each)));
           assertThat(different)
               .containsOnly(
-                  // A megabyte of Spring Boot's is that of computers.
-                  entry("inbox.maxPayload", "1000000 → 1048576"),
-                  entry("outbox.maxPayload", "1000000 → 1048576"),
                   // Nobody asks for what has gone out, and it would only grow.
                   entry("outbox.keep.receipts", "null → PT168H"));
         });
