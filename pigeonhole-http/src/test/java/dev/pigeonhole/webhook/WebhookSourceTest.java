@@ -32,8 +32,8 @@ class WebhookSourceTest extends SourceContract {
 
   /**
    * The server of the JDK forgets a connection that it accepts in the moment of its stop: nobody
-   * answers and nobody hangs up, so whoever waits for ever waits for ever. Shorter than the patience
-   * of the contract, which waits for what comes again.
+   * answers and nobody hangs up, so whoever waits for ever waits for ever. Shorter than the
+   * patience of the contract, which waits for what comes again.
    */
   private static final Duration PATIENCE_OF_SENDERS = Duration.ofSeconds(20);
 
