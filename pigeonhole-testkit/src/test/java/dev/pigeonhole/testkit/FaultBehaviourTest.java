@@ -498,6 +498,31 @@ class FaultBehaviourTest {
   }
 
   @Test
+  @Timeout(30)
+  void drainingGoesOnAfterBeatsThatTookTooLongBeforeHandlers() {
+    inbox.with(it -> it.beat(ofMillis(20)).deadAfter(ofMillis(100)));
+    inbox.receive("m", "x");
+    AtomicInteger slow = new AtomicInteger();
+    store.around(
+        "load",
+        call -> {
+          Thread.sleep(30); // so that a beat is due before the handlers
+          slow.set(2); // and takes too long before each of both
+          return call.proceed();
+        });
+    store.around(
+        "beat",
+        call -> {
+          if (slow.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+            store.unhook("load");
+            Thread.sleep(120);
+          }
+          return call.proceed();
+        });
+    assertThat(inbox.drain()).isEqualTo(2);
+  }
+
+  @Test
   void aStartThatEndsInAnErrorLeavesNoNodeBehind() {
     inbox.receive("m", "x");
     for (String method : List.of("known", "nodes", "cells", "take", "handlers")) {

@@ -244,11 +244,21 @@ public final class Engine {
         dispatcher.walkNow();
       }
       boolean settled = turnAndSettle();
-      boolean kept = dispatcher.wasKeptFromStarting() && !stopping; // the beat itself took too long
+      boolean kept = wasKeptFromStarting();
       boolean further = walking && dispatcher.walksOn();
+      boolean givenBack = dispatcher.hasMail(); // such as what came too late after its beat
       settled |= turnAndSettle();
+      kept |= givenBack && wasKeptFromStarting();
+      if (kept && Thread.interrupted()) { // nothing else here would notice
+        throw new InterruptedException();
+      }
       progress = kept || further || settled || attempts.get() > before || dispatcher.hasMail();
     }
+  }
+
+  /** A beat itself took so long that nothing might start after it; the next may be quicker. */
+  private boolean wasKeptFromStarting() {
+    return dispatcher.wasKeptFromStarting() && !stopping;
   }
 
   /**
