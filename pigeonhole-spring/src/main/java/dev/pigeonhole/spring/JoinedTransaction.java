@@ -10,6 +10,7 @@ import javax.sql.DataSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.jdbc.datasource.ConnectionHolder;
+import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.jdbc.datasource.DataSourceUtils;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
@@ -19,9 +20,11 @@ final class JoinedTransaction {
   private static final Logger LOG = LoggerFactory.getLogger(JoinedTransaction.class);
 
   private final DataSource dataSource;
+  private final Probe probe;
 
   JoinedTransaction(DataSource dataSource) {
     this.dataSource = dataSource;
+    this.probe = new Probe(dataSource);
   }
 
   /**
@@ -34,8 +37,8 @@ final class JoinedTransaction {
     if (!TransactionSynchronizationManager.isActualTransactionActive()) {
       return false;
     }
-    if (TransactionSynchronizationManager.getResource(dataSource)
-        instanceof ConnectionHolder holder) {
+    if (TransactionSynchronizationManager.getResource(dataSource) instanceof ConnectionHolder holder
+        && isOfTransaction(holder)) {
       refuseEnded(holder, what);
       return true;
     }
@@ -47,6 +50,28 @@ final class JoinedTransaction {
                 + " outside of the transaction.")
             .formatted(name(), what),
         null);
+  }
+
+  /**
+   * In a transaction of something else, Spring keeps a connection, too, that somebody has used
+   * here: until its end, and then nobody commits it. JPA says nothing of its connections, but does
+   * not mark them as kept.
+   */
+  private boolean isOfTransaction(ConnectionHolder holder) {
+    return probe.isInTransaction() || !holder.isSynchronizedWithTransaction();
+  }
+
+  /** Asks what Spring lets only managers ask. */
+  private static final class Probe extends DataSourceTransactionManager {
+    private static final long serialVersionUID = 1L;
+
+    Probe(DataSource dataSource) {
+      super(dataSource);
+    }
+
+    boolean isInTransaction() {
+      return isExistingTransaction(doGetTransaction());
+    }
   }
 
   /** Spring shows it until its last callback has returned, but nobody commits it again. */

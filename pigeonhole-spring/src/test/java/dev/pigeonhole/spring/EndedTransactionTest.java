@@ -46,7 +46,7 @@ class EndedTransactionTest {
   }
 
   /** A pool whose connections do not commit by themselves, not even when they are given back. */
-  private static final class Manual extends DelegatingDataSource {
+  static final class Manual extends DelegatingDataSource {
     Manual(TestDatabase database) {
       super(database.pool(5));
     }

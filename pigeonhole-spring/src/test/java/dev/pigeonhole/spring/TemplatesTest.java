@@ -26,6 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -39,7 +40,11 @@ class TemplatesTest {
   }
 
   private static World world(TestDatabase database) {
-    return new World(database)
+    return world(new World(database));
+  }
+
+  private static World world(World empty) {
+    return empty
         .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class, Ignoring.class)
         .start();
   }
@@ -184,6 +189,28 @@ class TemplatesTest {
       InboxTemplate template = world.bean(InboxTemplate.class);
       assertThatThrownBy(
               () -> elsewhere.executeWithoutResult(status -> template.accept("orders", order(1))))
+          .isInstanceOf(StoreException.class)
+          .hasMessageStartingWith("PH-TX-10");
+      assertThat(world.rows("pigeonhole_message")).isZero();
+    }
+  }
+
+  /** Spring keeps the connection until the end of the other, and then nobody commits it. */
+  @Test
+  void jd08_aTransactionOfAnotherDataSourceIsRefusedAlsoWhereThisOneWasReadInIt() {
+    TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
+    try (World world = world(new World(database, new EndedTransactionTest.Manual(database)));
+        TestDatabase other = TestDatabases.open(DatabaseKind.H2)) {
+      TransactionTemplate elsewhere =
+          new TransactionTemplate(new JdbcTransactionManager(other.pool(2)));
+      InboxTemplate template = world.bean(InboxTemplate.class);
+      assertThatThrownBy(
+              () ->
+                  elsewhere.executeWithoutResult(
+                      status -> {
+                        world.bean(JdbcTemplate.class).queryForList("SELECT * FROM note");
+                        template.accept("orders", order(1));
+                      }))
           .isInstanceOf(StoreException.class)
           .hasMessageStartingWith("PH-TX-10");
       assertThat(world.rows("pigeonhole_message")).isZero();
