@@ -18,6 +18,8 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.support.DefaultTransactionStatus;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
  * Which transactions are being ended, and which must not commit. What runs after a commit still
@@ -27,7 +29,10 @@ import org.springframework.transaction.support.DefaultTransactionStatus;
 final class EndingTransactions implements TransactionExecutionListener {
   private static final EndingTransactions INSTANCE = new EndingTransactions();
 
-  /** Every transaction has its own holder, that of another manager or a suspended one too. */
+  /**
+   * A transaction has its own holder, also where another is suspended. Only one that a manager of
+   * JDBC begins within one of JPA has not, and is taken for the same.
+   */
   private final Set<ConnectionHolder> ending =
       Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
 
@@ -70,6 +75,33 @@ final class EndingTransactions implements TransactionExecutionListener {
    */
   static void refuseCommit(ConnectionHolder holder, Supplier<InboxException> why) {
     INSTANCE.refused.putIfAbsent(holder, why);
+  }
+
+  /** Of a commit that a synchronization refuses, managers tell only when everything is over. */
+  @Override
+  public void afterBegin(TransactionExecution transaction, @Nullable Throwable failure) {
+    ConnectionHolder holder = failure == null ? holder(transaction) : null;
+    if (holder != null && TransactionSynchronizationManager.isSynchronizationActive()) {
+      TransactionSynchronizationManager.registerSynchronization(new FirstToKnow(holder));
+    }
+  }
+
+  private final class FirstToKnow implements TransactionSynchronization {
+    private final ConnectionHolder holder;
+
+    FirstToKnow(ConnectionHolder holder) {
+      this.holder = holder;
+    }
+
+    @Override
+    public int getOrder() {
+      return HIGHEST_PRECEDENCE;
+    }
+
+    @Override
+    public void afterCompletion(int status) {
+      ending.add(holder);
+    }
   }
 
   @Override

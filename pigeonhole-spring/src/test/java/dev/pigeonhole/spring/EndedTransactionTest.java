@@ -208,6 +208,39 @@ class EndedTransactionTest {
     }
   }
 
+  /** A commit that somebody refuses before it has begun is told of late. */
+  @ParameterizedTest
+  @MethodSource("cases")
+  void whatNobodyWouldCommitIsRefusedAfterARefusedCommitToo(Use use, Class<?> manager) {
+    try (World world = world(manager)) {
+      List<@Nullable Throwable> thrown = new ArrayList<>();
+      Runnable inIt = () -> world.transaction().executeWithoutResult(status -> use.in(world));
+      assertThat(
+              catchThrowable(
+                  () ->
+                      world
+                          .transaction()
+                          .executeWithoutResult(
+                              status ->
+                                  TransactionSynchronizationManager.registerSynchronization(
+                                      new TransactionSynchronization() {
+                                        @Override
+                                        public void beforeCommit(boolean readOnly) {
+                                          throw new IllegalStateException("no");
+                                        }
+
+                                        @Override
+                                        public void afterCompletion(int status) {
+                                          thrown.add(catchThrowable(inIt::run));
+                                        }
+                                      }))))
+          .hasMessage("no");
+      assertThat(thrown).hasSize(1);
+      assertRefused(thrown.get(0));
+      assertThat(world.rows(use.table)).isZero();
+    }
+  }
+
   static class Placed {
     final List<Throwable> thrown = new ArrayList<>();
     private final InboxTemplate inbox;
