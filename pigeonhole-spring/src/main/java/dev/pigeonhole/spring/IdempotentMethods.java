@@ -183,7 +183,10 @@ public final class IdempotentMethods extends AbstractBeanFactoryAwareAdvisingPos
           try {
             guard.prepare(ours);
           } catch (InboxException e) {
-            LOG.debug("The handlers of guarded methods are made known by their first calls", e);
+            LOG.warn(
+                "The handlers of guarded methods could not be made known to the store. The first"
+                    + " call of each does it, with a connection besides that of its transaction: {}",
+                e.getMessage());
           }
         });
   }

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ChannelBuilder;
@@ -135,13 +137,34 @@ class IdempotentMethodTest {
   void aCallInATransactionNeedsOnlyItsConnection() {
     TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
     HikariDataSource pool = database.pool(1);
-    pool.setConnectionTimeout(500);
+    pool.setConnectionTimeout(10_000);
     try (World world = new World(database, pool)) {
       world.with(World.Basics.class, World.Jdbc.class, WithGuard.class, Cards.class).start();
       Cards cards = world.bean(Cards.class);
       world.transaction().executeWithoutResult(status -> cards.charge(new OrderPlaced("o-1", "c")));
       assertThat(world.notes()).isEqualTo(1);
       assertThat(world.completed()).isEqualTo(1);
+    }
+  }
+
+  /** The first call makes its handler known, then, if it gets a connection for it. */
+  @Test
+  void aStoreThatCannotLearnOfHandlersAtStartDoesNotHoldUpTheApplication() {
+    TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
+    ListAppender<ILoggingEvent> log = World.logOf(IdempotentMethods.class);
+    try (World world = new World(database)) {
+      database.execute(
+          "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql"
+              + " AS 'BEGIN RAISE EXCEPTION ''not now''; END'");
+      database.execute(
+          "CREATE TRIGGER refuse BEFORE INSERT ON pigeonhole_handler"
+              + " FOR EACH ROW EXECUTE FUNCTION refuse()");
+      world.with(World.Basics.class, World.Jdbc.class, WithGuard.class, Cards.class).start();
+      assertThat(log.list).singleElement().asString().contains("first call", "not now");
+
+      database.execute("DROP TRIGGER refuse ON pigeonhole_handler");
+      assertThat(world.bean(Cards.class).charge(new OrderPlaced("o-1", "c")))
+          .isEqualTo(new Charged("o-1", 1));
     }
   }
 
