@@ -53,6 +53,12 @@ final class Publisher {
   /** Of those that are written, by their number. */
   private final ConcurrentNavigableMap<Long, Receipt> waiting = new ConcurrentSkipListMap<>();
 
+  /**
+   * Set before the sender gets its answer: the sender may publish again at once, while the channel
+   * is still being closed, and needs another one for that.
+   */
+  private volatile boolean broken;
+
   /** Of all that somebody waits for. */
   private final Set<Receipt> pending = ConcurrentHashMap.newKeySet();
 
@@ -70,7 +76,7 @@ final class Publisher {
   }
 
   boolean isOpen() {
-    return channel.isOpen();
+    return !broken && channel.isOpen();
   }
 
   /** Returns when the broker has answered for all of them, or after this time. */
@@ -123,6 +129,7 @@ final class Publisher {
     } catch (RuntimeException e) {
       // That is how the client says so; all else, as from a collector of meters, is not the
       // message's fault. What could not be written is counted: the numbers are not the broker's.
+      broken = true;
       receipt.settle(
           e instanceof IllegalArgumentException
               ? unwritable(message.place(), e)

@@ -3,9 +3,11 @@ package dev.pigeonhole.rabbitmq;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.ConnectionFactory;
-import com.rabbitmq.client.NoOpMetricsCollector;
+import com.rabbitmq.client.Consumer;
+import com.rabbitmq.client.GetResponse;
+import com.rabbitmq.client.observation.ObservationCollector;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.support.Direction;
 import dev.pigeonhole.support.RabbitServer;
@@ -13,10 +15,13 @@ import dev.pigeonhole.tck.BrokerTransportContract;
 import dev.pigeonhole.transport.Envelope;
 import dev.pigeonhole.transport.Sent;
 import dev.pigeonhole.transport.Transport;
+import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.time.Instant;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -145,27 +150,68 @@ class RabbitTransportTest extends BrokerTransportContract {
   @Test
   void whatFailsInTheClientIsNotTheMessagesFault() throws Exception {
     try (TestQueue queue = TestQueue.create()) {
-      ConnectionFactory factory = queue.proxied();
-      AtomicBoolean failing = new AtomicBoolean(true);
-      factory.setMetricsCollector(
-          new NoOpMetricsCollector() {
-            @Override
-            public void basicPublish(Channel channel) {
-              if (failing.get()) {
-                throw new IllegalStateException("no meters");
-              }
-            }
-          });
-      RabbitTransport transport = RabbitTransport.queue(factory, queue.name());
+      RabbitTransport transport =
+          RabbitTransport.queue(failing(queue.proxied(), () -> true), queue.name());
       Envelope one = Envelope.of("test", "q").id("one").build();
       assertThat(((Sent.Failed) transport.send(List.of(one), Intake.LIMIT).get(0)).cause())
           .isNotInstanceOf(PoisonException.class)
           .hasMessageStartingWith("PH-OBX-04")
-          .hasMessageContaining("no meters");
-      failing.set(false);
-      assertThat(transport.send(List.of(one), Intake.LIMIT)).containsExactly(new Sent.Confirmed());
+          .hasMessageContaining("no observations");
       transport.close();
     }
+  }
+
+  /** Sends again at once, while the channel of the failed send is still being closed. */
+  @Test
+  void afterAFailureOfTheClientTheNextSendHasAChannelOfItsOwn() throws Exception {
+    try (TestQueue queue = TestQueue.create()) {
+      AtomicBoolean failing = new AtomicBoolean();
+      RabbitTransport transport =
+          RabbitTransport.queue(failing(queue.proxied(), failing::get), queue.name());
+      for (int i = 0; i < 100; i++) {
+        Envelope one = Envelope.of("test", "q").id("m-" + i).build();
+        failing.set(true);
+        assertThat(transport.send(List.of(one), Intake.LIMIT))
+            .hasOnlyElementsOfType(Sent.Failed.class);
+        failing.set(false);
+        assertThat(transport.send(List.of(one), Intake.LIMIT))
+            .as("after failure %d", i)
+            .containsExactly(new Sent.Confirmed());
+      }
+      assertThat(queue.arrived()).as("what failed was not sent").hasSize(100);
+      transport.close();
+    }
+  }
+
+  /** The client fails before it writes a message; a collector of meters would fail after it. */
+  private static ConnectionFactory failing(ConnectionFactory factory, BooleanSupplier failing) {
+    factory.setObservationCollector(
+        new ObservationCollector() {
+          @Override
+          public void publish(
+              PublishCall call,
+              AMQP.Basic.Publish publish,
+              AMQP.BasicProperties properties,
+              ByteBuffer body,
+              ConnectionInfo connection)
+              throws IOException {
+            if (failing.getAsBoolean()) {
+              throw new IllegalStateException("no observations");
+            }
+            call.publish(properties);
+          }
+
+          @Override
+          public Consumer basicConsume(String queue, String tag, Consumer consumer) {
+            return consumer;
+          }
+
+          @Override
+          public GetResponse basicGet(BasicGetCall call, String queue) {
+            return call.get();
+          }
+        });
+    return factory;
   }
 
   @Test
