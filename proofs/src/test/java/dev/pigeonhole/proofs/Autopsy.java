@@ -1,6 +1,7 @@
 package dev.pigeonhole.proofs;
 
 import dev.pigeonhole.support.Ledger;
+import dev.pigeonhole.support.StandingTwice;
 import dev.pigeonhole.support.TestDatabase;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -53,6 +54,7 @@ final class Autopsy {
           }
         });
     checkNothingElseIsThere(database, effects, receipts, poison);
+    doubled.addAll(StandingTwice.in(database));
   }
 
   /** All that the lives have written down of a message, with what they were. */
@@ -186,9 +188,6 @@ final class Autopsy {
           .filter(each -> !expected.contains(each))
           .forEach(each -> wronglyEnded.add(each + " was never sent"));
     }
-    receipts.keySet().stream()
-        .filter(poison::containsKey)
-        .forEach(each -> wronglyEnded.add(each + " is both done and poisoned"));
     long open = Tables.openCount(database);
     if (open > 0) {
       lost.add(open + " deliveries are still open");

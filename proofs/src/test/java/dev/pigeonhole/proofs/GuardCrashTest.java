@@ -9,6 +9,7 @@ import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.FaultProxy;
 import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.Ledger;
+import dev.pigeonhole.support.StandingTwice;
 import dev.pigeonhole.support.StatementFault;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
@@ -100,6 +101,7 @@ class GuardCrashTest {
       assertThat(autopsy.open()).as("without an answer").isEmpty();
       assertThat(autopsy.notOnce()).as("effects other than one, lives %s", ends).isEmpty();
       assertThat(autopsy.untrue()).as("false answers, lives %s", ends).isEmpty();
+      assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
       System.out.printf(
           "%s: %d kills at %d points, %d keys, %d found done, %d s%n",
           kind,

@@ -15,6 +15,7 @@ import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.ParentWatch;
+import dev.pigeonhole.support.StandingTwice;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.sql.Connection;
@@ -128,6 +129,7 @@ class ReaderTest {
             lost.size(),
             needless);
         assertThat(lost).as("lost").isEmpty();
+        assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
         assertThat(needless).as("needless invocations").isZero();
         assertThat(late).as("late commits").hasPositiveValue();
       }
@@ -154,6 +156,7 @@ class ReaderTest {
         inbox.accept(CHANNEL, descending);
         Eventually.until("no open delivery", PATIENCE, () -> Tables.openCount(database) == 0);
       }
+      assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
       for (String handler : List.of("one", "two")) {
         assertThat(order.stream().filter(each -> each.endsWith(" " + handler)))
             .as(handler)
@@ -190,6 +193,7 @@ class ReaderTest {
       try (RunningInbox running = inbox.start()) {
         Eventually.until("no open delivery", PATIENCE, () -> Tables.openCount(database) == 0);
       }
+      assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
       for (String handler : List.of("one", "two")) {
         assertThat(order.stream().filter(each -> each.endsWith(" " + handler)))
             .containsExactly(

@@ -144,6 +144,7 @@ final class SourceProof implements AutoCloseable {
         hits);
     assertThat(verdict.lost).as("lost").isEmpty();
     assertThat(verdict.doubled).as("double effects").isEmpty();
+    assertThat(verdict.standingTwice).as("standing twice").isEmpty();
     assertThat(verdict.unknown).as("effects of what nobody sent").isEmpty();
     assertThat(broker.aside()).as("put aside").isZero();
     assertThat(Tables.count(database, "poison")).as("poisoned").isZero();

@@ -1,6 +1,7 @@
 package dev.pigeonhole.proofs;
 
 import dev.pigeonhole.support.Ledger;
+import dev.pigeonhole.support.StandingTwice;
 import dev.pigeonhole.support.TestDatabase;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -16,6 +17,7 @@ final class SourceVerdict {
   final Set<String> lost;
   final Map<String, Long> doubled = new TreeMap<>();
   final Set<String> unknown;
+  final List<String> standingTwice;
 
   SourceVerdict(Path ledger, TestDatabase database) {
     for (String line : Ledger.read(ledger)) {
@@ -30,6 +32,7 @@ final class SourceVerdict {
         });
     lost = without(confirmed, effects.keySet());
     unknown = without(effects.keySet(), confirmed);
+    standingTwice = StandingTwice.in(database);
   }
 
   private static Map<String, Long> effects(TestDatabase database) {

@@ -2,6 +2,7 @@ package dev.pigeonhole.proofs;
 
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Ledger;
+import dev.pigeonhole.support.StandingTwice;
 import dev.pigeonhole.support.TestDatabase;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -63,6 +64,7 @@ final class Verdict {
     incarnations = incarnations(database);
     checkPlain(plain);
     checkEffects(database, version.transactional);
+    doubleEffects.addAll(StandingTwice.in(database));
     runs.forEach((key, all) -> inversions.addAll(inversions(key, all, faults, incarnations)));
   }
 

@@ -17,6 +17,7 @@ import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.StandingTwice;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.sql.PreparedStatement;
@@ -71,6 +72,7 @@ class VersionsSideBySideTest {
         }
         Eventually.until("no open delivery", PATIENCE, () -> Tables.openCount(database) == 0);
       }
+      assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
       assertThat(Tables.count(database, "poison")).as("poisoned").isZero();
       for (int i = 0; i < messages; i++) {
         String id = "m-" + i;
@@ -102,6 +104,7 @@ class VersionsSideBySideTest {
         knowing.accept("versions", batch);
         Eventually.until("no open delivery", PATIENCE, () -> Tables.openCount(database) == 0);
       }
+      assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
       assertThat(Tables.count(database, "poison")).as("poisoned").isZero();
       for (int i = 0; i < messages; i++) {
         assertThat(times("m-" + i, "common")).isEqualTo(1);
@@ -175,6 +178,7 @@ class VersionsSideBySideTest {
       assertThat(accepted).as("accepted as new").hasValue(messages);
       assertThat(byOld).as("both versions must have accepted something").isPositive();
       assertThat(byNew).as("both versions must have accepted something").isPositive();
+      assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
       assertThat(Tables.count(database, "poison")).as("poisoned").isZero();
     }
   }

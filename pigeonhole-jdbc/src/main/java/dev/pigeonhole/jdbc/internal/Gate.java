@@ -181,6 +181,13 @@ final class Gate {
       return Arrays.stream(results).allMatch(result -> result != null);
     }
 
+    /** Whether messages that were known have got deliveries. */
+    boolean addsDeliveries() {
+      return Arrays.stream(results)
+          .anyMatch(
+              result -> result instanceof AcceptResult.Known known && !known.added().isEmpty());
+    }
+
     /** Whether all fits into one statement. */
     boolean small() {
       return parts(messages, firstPositions()).size() <= 1;
@@ -332,6 +339,9 @@ final class Gate {
           }
         });
     touch(session, repeats, stale, touched);
+    if (session.foreign && !touched.isEmpty()) {
+      statements.noteAdded(session);
+    }
     session.batch(TAKEN, List.copyOf(touched), (params, seq) -> params.add(seq.longValue()));
   }
 

@@ -30,6 +30,10 @@ import org.jspecify.annotations.Nullable;
  * statement, nothing else may stand there: an operator or a settle may have moved a row behind our
  * back, and then all of it begins again.
  *
+ * <p><b>Accepted by the body.</b> A body may accept its own message, so that other handlers get it
+ * in the same commit. Its receipt does not count yet, so a delivery is added for its own handler,
+ * too. The row of the message tells: then the delivery is removed before the receipt is completed.
+ *
  * <p><b>Left behind.</b> A receipt that is still running and can be seen is one that was committed
  * before the end of its run, see {@link Receipts}. It is removed, and the run is as any other.
  */
@@ -99,6 +103,9 @@ final class GuardEntry {
   // Index: handler_pk.
   private static final String NAME = "SELECT handler_key FROM {handler} WHERE key_id = ?";
 
+  // Index: message_pk.
+  private static final String LANE = "SELECT lane FROM {message} WHERE seq = ?";
+
   // Index: unhandled_pk.
   private static final String NOBODYS = "SELECT 1 FROM {unhandled} WHERE seq = ?";
   private static final String TAKEN = "DELETE FROM {unhandled} WHERE seq = ?";
@@ -131,6 +138,11 @@ final class GuardEntry {
       @Nullable Verdict verdict) {
 
     private static final HandlerId NOBODY = new HandlerId("", 0, 0);
+
+    /** How often deliveries had been added to the message. */
+    int touched() {
+      return known == null ? 0 : known.touched();
+    }
 
     static Entered told(Verdict verdict) {
       return new Entered(0, null, NOBODY, null, List.of(), verdict);
@@ -227,7 +239,7 @@ final class GuardEntry {
     }
     List<GuardTaken> taken =
         standing.stream().anyMatch(Standing::isOpen)
-            ? hold(session, handler, found, end)
+            ? hold(session, handler, found.lane(), found.seq(), end)
             : List.of();
     if (standing.stream().anyMatch(Standing::isRunning)) {
       String clear = families.ofKin(session, CLEAR, handler.family());
@@ -289,17 +301,31 @@ final class GuardEntry {
     }
     boolean there = true;
     for (GuardTaken each : entered.taken()) {
-      int removed =
-          each.late()
-              ? sql.update(
-                  session, TAKE_LATE, params -> params.add(known.seq()).add(each.handler()))
-              : sql.update(
-                  session,
-                  TAKE_FRESH,
-                  params -> params.add(known.lane()).add(each.handler()).add(known.seq()));
-      there &= removed == 1;
+      there &= remove(session, known.lane(), known.seq(), each) == 1;
     }
     return there;
+  }
+
+  /**
+   * Removes what the run's own transaction has added for its handler. Nothing else can stand there:
+   * what did was taken over, and nobody else may add to the message meanwhile.
+   */
+  void withdraw(Session session, Entered entered) throws SQLException {
+    long seq = entered.seq();
+    long end = System.nanoTime() + Duration.ofMillis(Session.LockWait.NORMAL.millis).toNanos();
+    List<Integer> lanes =
+        statements.guarded(session, LANE, params -> params.add(seq), row -> row.getInt(1));
+    for (int lane : lanes) {
+      for (GuardTaken each : hold(session, entered.handler(), lane, seq, end)) {
+        remove(session, lane, seq, each);
+      }
+    }
+  }
+
+  private int remove(Session session, int lane, long seq, GuardTaken row) throws SQLException {
+    return row.late()
+        ? sql.update(session, TAKE_LATE, params -> params.add(seq).add(row.handler()))
+        : sql.update(session, TAKE_FRESH, params -> params.add(lane).add(row.handler()).add(seq));
   }
 
   private Optional<Found> find(Session session, int wait, NewMessage message, String lock)
@@ -437,7 +463,7 @@ final class GuardEntry {
   }
 
   /** Holds the open row, wherever it stands now, and waits for whoever is at work on it. */
-  private List<GuardTaken> hold(Session session, HandlerId handler, Found found, long end)
+  private List<GuardTaken> hold(Session session, HandlerId handler, int lane, long seq, long end)
       throws SQLException {
     List<GuardTaken> held =
         new ArrayList<>(
@@ -445,14 +471,14 @@ final class GuardEntry {
                 session,
                 left(end),
                 families.ofKin(session, HOLD_FRESH, handler.family()),
-                params -> params.add(found.lane()).add(found.seq()),
+                params -> params.add(lane).add(seq),
                 row -> GuardTaken.of(false, row)));
     held.addAll(
         sql.query(
             session,
             left(end),
             families.ofKin(session, HOLD_LATE, handler.family()),
-            params -> params.add(found.seq()),
+            params -> params.add(seq),
             row -> GuardTaken.of(true, row)));
     return held;
   }

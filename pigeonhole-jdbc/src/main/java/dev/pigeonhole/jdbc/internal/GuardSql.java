@@ -68,6 +68,8 @@ interface GuardSql {
    * @param handler by the number and the name that it stands under
    * @param first what {@link Fresh} says
    * @param until how long it is to be kept, as SQL
+   * @param touched how often deliveries were added to the message when the run began; null to
+   *     complete the receipt even if the run has added some
    */
   record Receipt(
       long seq,
@@ -75,7 +77,13 @@ interface GuardSql {
       long token,
       Request request,
       @Nullable First first,
-      String until) {
+      String until,
+      @Nullable Integer touched) {
+
+    /** The same, whatever was added. */
+    Receipt anyway() {
+      return new Receipt(seq, handler, token, request, first, until, null);
+    }
 
     void bindKey(Params params) throws SQLException {
       params.add(seq).add(handler.family()).add(token);
@@ -88,14 +96,27 @@ interface GuardSql {
       UPDATE {receipt} SET outcome = %d, completed_at = {now}, keep_until = %s
       WHERE seq = ? AND handler = ? AND token = ?""";
 
+  // Index: message_pk. The run holds the row, so only its own transaction can have touched it.
+  String IF_UNTOUCHED = " AND ? = (SELECT m.touched FROM {message} m WHERE m.seq = ?)";
+
   /**
    * Completes the receipt, in the transaction that the run began in.
    *
-   * @return how many were hit; none if that transaction has ended meanwhile
+   * @return how many were hit; none if that transaction has ended meanwhile, or has added
+   *     deliveries to the message
    */
   default int complete(Session session, Receipt receipt) throws SQLException {
-    return update(
-        session, COMPLETE.formatted(Receipts.COMPLETED, receipt.until()), receipt::bindKey);
+    Integer touched = receipt.touched();
+    String complete = COMPLETE.formatted(Receipts.COMPLETED, receipt.until());
+    return touched == null
+        ? update(session, complete, receipt::bindKey)
+        : update(
+            session,
+            complete + IF_UNTOUCHED,
+            params -> {
+              receipt.bindKey(params);
+              params.add(touched).add(receipt.seq());
+            });
   }
 
   /** Whether {@link #completeAndCommit} can do both for this receipt. */

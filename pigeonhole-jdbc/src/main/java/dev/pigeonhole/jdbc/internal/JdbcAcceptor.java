@@ -65,6 +65,9 @@ final class JdbcAcceptor implements Acceptor {
       }
       Batch joined = Batch.of(batch, newToken());
       gate.accept(jdbc.foreign(connection), joined);
+      if (joined.addsDeliveries()) {
+        UnitConnection.delivers(connection);
+      }
       return Arrays.asList(joined.results);
     } catch (SQLException e) {
       UnitConnection.failed(connection, e);

@@ -2,12 +2,15 @@ package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.MessageRef;
+import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.jdbc.internal.GuardEntry.Comer;
 import dev.pigeonhole.jdbc.internal.GuardEntry.Entered;
 import dev.pigeonhole.jdbc.internal.Session.LockWait;
 import dev.pigeonhole.store.CrashPoints;
 import dev.pigeonhole.store.Guards;
 import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.StoreException.Kind;
 import java.sql.Connection;
@@ -56,13 +59,22 @@ final class JdbcGuards implements Guards {
    * How the work has ended.
    *
    * @param failure what it threw, if that is its answer; then all behind the savepoint is undone
+   * @param delivering whether it has added deliveries of known messages; on a connection that we do
+   *     not watch it may have done so anyway
    */
   private record Done(
-      @Nullable Answer answer, @Nullable Throwable failure, @Nullable Savepoint clean) {}
+      @Nullable Answer answer,
+      @Nullable Throwable failure,
+      @Nullable Savepoint clean,
+      boolean delivering) {}
+
+  /** A run for (message, handler) in these tables. */
+  private record Purpose(String tables, MessageRef message, int handler) {}
 
   private final Jdbc jdbc;
   private final Statements statements;
   private final GuardSql sql;
+  private final Families families;
   private final GuardEntry entry;
 
   /** Few: a guard keeps what it was told to keep. */
@@ -72,6 +84,7 @@ final class JdbcGuards implements Guards {
     this.jdbc = jdbc;
     this.statements = statements;
     this.sql = sql;
+    this.families = families;
     this.entry = new GuardEntry(statements, sql, families);
   }
 
@@ -139,7 +152,7 @@ final class JdbcGuards implements Guards {
           borrowed.managed() ? statements.strictCanary(session) : statements.canary(session);
       Done done;
       try {
-        done = unlimited(borrowed, entered.handler(), work, clean);
+        done = unlimited(borrowed, purpose(request), entered.handler(), work, clean);
         if (!canary.alive()) {
           throw lost(done);
         }
@@ -151,7 +164,7 @@ final class JdbcGuards implements Guards {
       }
       CrashPoints.reach("guard.work-done");
       finish(session, entered, done);
-      commit(borrowed, session, receipt(request, entered, comer.token()), done);
+      commit(borrowed, session, entered, receipt(request, entered, comer.token()), done);
       CrashPoints.reach("guard.after-commit");
       return new Verdict.Ran();
     } catch (SQLException e) {
@@ -160,11 +173,12 @@ final class JdbcGuards implements Guards {
   }
 
   /** What the server checks only now, such as a deferred key, the work has written. */
-  private void commit(Jdbc.Borrowed borrowed, Session session, GuardSql.Receipt receipt, Done done)
+  private void commit(
+      Jdbc.Borrowed borrowed, Session session, Entered entered, GuardSql.Receipt receipt, Done done)
       throws SQLException, WorkFailedException {
-    boolean atOnce = borrowed.ownsTransaction() && sql.commitsWith(receipt);
-    if (!atOnce && sql.complete(session, receipt) != 1) {
-      throw lost(done);
+    boolean atOnce = borrowed.ownsTransaction() && sql.commitsWith(receipt) && !done.delivering();
+    if (!atOnce) {
+      complete(session, entered, receipt, done);
     }
     CrashPoints.reach("guard.before-commit");
     try {
@@ -193,15 +207,39 @@ final class JdbcGuards implements Guards {
     }
   }
 
+  /** Where the work has accepted its own message, without the delivery for its own handler. */
+  private void complete(Session session, Entered entered, GuardSql.Receipt receipt, Done done)
+      throws SQLException, WorkFailedException {
+    if (sql.complete(session, receipt) == 1) {
+      return;
+    }
+    entry.withdraw(session, entered);
+    if (sql.complete(session, receipt.anyway()) != 1) {
+      throw lost(done);
+    }
+  }
+
+  private Purpose purpose(Request request) {
+    NewMessage message = request.message();
+    return new Purpose(
+        jdbc.tables.sql("{message}"),
+        new MessageRef(message.source(), message.id()),
+        families.head(request.handler().family()));
+  }
+
   /**
    * Work that is not ours takes its time; the rollback of a run that failed is ours to wait for.
    */
   private Done unlimited(
-      Jdbc.Borrowed borrowed, HandlerId handler, Work work, @Nullable Savepoint clean)
+      Jdbc.Borrowed borrowed,
+      Purpose purpose,
+      HandlerId handler,
+      Work work,
+      @Nullable Savepoint clean)
       throws SQLException, WorkFailedException, Undone {
     borrowed.liftNetworkLimit();
     try {
-      return work(borrowed, borrowed.connection, handler, work, clean);
+      return work(borrowed, unit(borrowed.connection, purpose), handler, work, clean);
     } finally {
       borrowed.limitNetwork();
     }
@@ -235,6 +273,11 @@ final class JdbcGuards implements Guards {
                 + " receipt commits together with your own writes, or run without a connection.",
             null);
       }
+      if (UnitConnection.isUnderWay(purpose(request), connection)) {
+        // Its work has handed in its own message: what becomes of the one becomes of the other.
+        Instant now = jdbc.foreign(connection).now();
+        return new Verdict.Known(DeliveryState.COMPLETED, now, null);
+      }
       return joined(connection, request, work);
     } catch (SQLException e) {
       throw Errors.of(jdbc.dialect, jdbc.tables, e, false);
@@ -259,7 +302,8 @@ final class JdbcGuards implements Guards {
       Statements.Canary canary = statements.canary(session);
       Done done;
       try {
-        done = work(null, connection, entered.handler(), work, clean);
+        UnitConnection unit = unit(connection, purpose(request));
+        done = work(null, unit, entered.handler(), work, clean);
       } catch (WorkFailedException e) {
         open = false;
         undo(connection, before, e.getCause());
@@ -269,9 +313,7 @@ final class JdbcGuards implements Guards {
         throw lost(done);
       }
       finish(session, entered, done);
-      if (sql.complete(session, receipt(request, entered, token)) != 1) {
-        throw lost(done);
-      }
+      complete(session, entered, receipt(request, entered, token), done);
       connection.releaseSavepoint(before);
       open = false;
       return new Verdict.Ran();
@@ -325,6 +367,10 @@ final class JdbcGuards implements Guards {
     return work.mayKeepFailure() ? connection.setSavepoint() : null;
   }
 
+  private UnitConnection unit(Connection connection, Purpose purpose) {
+    return new UnitConnection(connection, jdbc.dialect, purpose);
+  }
+
   /**
    * Runs the work. A swallowed error is not a success, and no failure after one can be kept.
    *
@@ -332,12 +378,11 @@ final class JdbcGuards implements Guards {
    */
   private Done work(
       Jdbc.@Nullable Borrowed borrowed,
-      Connection connection,
+      UnitConnection unit,
       HandlerId handler,
       Work work,
       @Nullable Savepoint clean)
       throws WorkFailedException, Undone {
-    UnitConnection unit = new UnitConnection(connection, jdbc.dialect);
     Answer answer = null;
     Throwable thrown = null;
     try {
@@ -369,12 +414,12 @@ final class JdbcGuards implements Guards {
       if (answer == null || clean == null || wrong != null || unit.aborted()) {
         throw new WorkFailedException(thrown);
       }
-      return new Done(answer, thrown, clean);
+      return new Done(answer, thrown, clean, unit.delivering());
     }
     if (wrong != null) {
       throw new WorkFailedException(wrong);
     }
-    return new Done(answer, null, clean);
+    return new Done(answer, null, clean, unit.delivering());
   }
 
   /** Whether something that the work called has ended our transaction, such as a procedure. */
@@ -425,7 +470,8 @@ final class JdbcGuards implements Guards {
         token,
         request,
         entered.first(),
-        until(request.keepReceipt()));
+        until(request.keepReceipt()),
+        entered.touched());
   }
 
   /** Where that cannot be done, nothing is kept. */

@@ -75,12 +75,13 @@ final class PostgresGuardSql implements GuardSql {
   private static final String AT = " AND m.ctid = ?::tid RETURNING 1";
 
   // Nothing is looked up. A receipt without a number is refused, and nothing committed: that is how
-  // this fails in another transaction than the one that it began in.
+  // this fails in another transaction than the one that it began in, and after deliveries of a
+  // known message, maybe of this one, were added.
   private static final String COMPLETE_NEW_AND_COMMIT =
       INSERT_COMPLETED
           + """
-            VALUES (CASE WHEN pg_current_xact_id() = ?::xid8 THEN ?::bigint END, ?, ?, 0, 0, 0, ?, ?,
-                    %d, {now}, %s);COMMIT""";
+            VALUES (CASE WHEN pg_current_xact_id() = ?::xid8 AND %s THEN ?::bigint END,
+                    ?, ?, 0, 0, 0, ?, ?, %d, {now}, %s);COMMIT""";
 
   /** By how long the receipt is kept; to put a text together takes longer than to look it up. */
   private final Map<String, String> completing = new ConcurrentHashMap<>();
@@ -140,7 +141,11 @@ final class PostgresGuardSql implements GuardSql {
               params.add(first.row());
             },
             row -> true);
-    return inserted.isEmpty() ? update(session, insert, params -> bindNew(params, receipt)) : 1;
+    if (!inserted.isEmpty()) {
+      return 1;
+    }
+    String ifUntouched = receipt.touched() == null ? "" : " AND m.touched = " + receipt.touched();
+    return update(session, insert + ifUntouched, params -> bindNew(params, receipt));
   }
 
   private static void bindNew(Params params, Receipt receipt) throws SQLException {
@@ -158,7 +163,10 @@ final class PostgresGuardSql implements GuardSql {
     First first = Objects.requireNonNull(receipt.first());
     session.update(
         completing.computeIfAbsent(
-            receipt.until(), until -> COMPLETE_NEW_AND_COMMIT.formatted(Receipts.COMPLETED, until)),
+            receipt.until(),
+            until ->
+                COMPLETE_NEW_AND_COMMIT.formatted(
+                    PostgresStatements.NOTHING_ADDED, Receipts.COMPLETED, until)),
         params ->
             params
                 .add(first.transaction())

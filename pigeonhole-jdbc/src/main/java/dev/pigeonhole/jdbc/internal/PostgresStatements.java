@@ -41,6 +41,13 @@ final class PostgresStatements implements Statements {
   static final List<String> PLANNING =
       List.of("plan_cache_mode", "enable_seqscan", "enable_hashjoin", "enable_mergejoin");
 
+  /** Set while the transaction goes on in which deliveries of known messages were added. */
+  static final String ADDED = "pigeonhole.added";
+
+  static final String NOTHING_ADDED = "coalesce(current_setting('" + ADDED + "', true), '') = ''";
+
+  private static final String NOTE_ADDED = "SELECT set_config('" + ADDED + "', 'true', true)";
+
   private static final String TIME_LIMITS =
       "SELECT set_config('statement_timeout', '%d', true), set_config('lock_timeout', '%d', true)";
 
@@ -352,6 +359,11 @@ final class PostgresStatements implements Statements {
         template.replace(":seqs", "= ANY (?::bigint[])"),
         params -> params.array("int8", seqs.toArray(Long[]::new)),
         mapper);
+  }
+
+  @Override
+  public void noteAdded(Session session) throws SQLException {
+    session.one(NOTE_ADDED, params -> {}, row -> true);
   }
 
   @Override

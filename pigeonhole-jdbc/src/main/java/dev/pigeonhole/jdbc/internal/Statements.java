@@ -92,6 +92,12 @@ interface Statements {
     return guarded(session, insert, params -> {}, row -> new Added(row.getInt(1), row.getLong(2)));
   }
 
+  /**
+   * Tells the last statement of a guard that its transaction has added deliveries of known
+   * messages, where that one cannot look for itself.
+   */
+  default void noteAdded(Session session) throws SQLException {}
+
   /** Whether a row that moves between two tables is seen in one of them by every statement. */
   default boolean seesAllTablesAtOnce() {
     return true;

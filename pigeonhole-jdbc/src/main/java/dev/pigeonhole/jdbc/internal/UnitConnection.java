@@ -16,6 +16,7 @@ import java.sql.ResultSet;
 import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -54,15 +55,25 @@ final class UnitConnection {
           Array.class);
 
   private final Thread owner = Thread.currentThread();
+  private final @Nullable Object purpose;
   private final SqlText sqlText;
   private final Connection proxy;
   private volatile @Nullable Statement executing;
   private volatile boolean ended;
   private volatile boolean aborted;
+  private volatile boolean delivering;
   private volatile @Nullable SQLException error;
   private volatile @Nullable InboxException misuse; // the first refusal, swallowed or not
 
   UnitConnection(Connection target, Dialect dialect) {
+    this(target, dialect, null);
+  }
+
+  /**
+   * @param purpose what the unit is for, where {@link #isUnderWay} must find it
+   */
+  UnitConnection(Connection target, Dialect dialect, @Nullable Object purpose) {
+    this.purpose = purpose;
     this.sqlText = new SqlText(dialect);
     this.proxy = proxy(Connection.class, new Guard(target, this::onConnection));
   }
@@ -77,13 +88,40 @@ final class UnitConnection {
    * row there already is no error of the handler's. Any other connection is answered as it is.
    */
   static Connection inside(Connection connection) throws SQLException {
-    if (Proxy.isProxyClass(connection.getClass())
-        && Proxy.getInvocationHandler(connection) instanceof Guard guard
-        && guard.wrapped instanceof Connection inner) {
+    Guard guard = guardOf(connection);
+    if (guard != null && guard.wrapped instanceof Connection inner) {
       connection.getAutoCommit(); // refused after the end of the unit
       return inside(inner);
     }
     return connection;
+  }
+
+  private static @Nullable Guard guardOf(Connection connection) {
+    return Proxy.isProxyClass(connection.getClass())
+            && Proxy.getInvocationHandler(connection) instanceof Guard guard
+        ? guard
+        : null;
+  }
+
+  /** The units that lead to this connection, the innermost first. */
+  private static List<UnitConnection> around(Connection connection) {
+    List<UnitConnection> units = new ArrayList<>();
+    Guard guard = guardOf(connection);
+    while (guard != null) {
+      units.add(guard.unit());
+      guard = guard.wrapped instanceof Connection inner ? guardOf(inner) : null;
+    }
+    return units;
+  }
+
+  /** Whether a unit for this purpose is under way in the transaction of the connection. */
+  static boolean isUnderWay(Object purpose, Connection connection) {
+    return around(connection).stream().anyMatch(unit -> purpose.equals(unit.purpose));
+  }
+
+  /** Statements of ours have added deliveries of known messages {@linkplain #inside inside}. */
+  static void delivers(Connection connection) {
+    around(connection).forEach(unit -> unit.delivering = true);
   }
 
   /**
@@ -91,8 +129,8 @@ final class UnitConnection {
    * through it, and has to know: what the database cannot do now is not the handler's failure.
    */
   static void failed(Connection connection, SQLException e) {
-    if (Proxy.isProxyClass(connection.getClass())
-        && Proxy.getInvocationHandler(connection) instanceof Guard guard) {
+    Guard guard = guardOf(connection);
+    if (guard != null) {
       guard.note(e);
     }
   }
@@ -105,6 +143,11 @@ final class UnitConnection {
   /** Whether the engine took it away: errors after that are none of the handler's. */
   boolean aborted() {
     return aborted;
+  }
+
+  /** Whether deliveries of known messages were added, maybe of the one that the unit is for. */
+  boolean delivering() {
+    return delivering;
   }
 
   /** The first error that the database gave, swallowed or not. */
@@ -170,6 +213,16 @@ final class UnitConnection {
     };
   }
 
+  private void refuseToEnd(String sql) {
+    if (sqlText.endsTransaction(sql)) {
+      throw refuse(
+          ErrorCode.TX_STATEMENT,
+          "The statement would end the transaction, or does so on some databases: "
+              + shortened(sql)
+              + ". Run DDL and transaction statements outside of handlers.");
+    }
+  }
+
   private @Nullable Object onAnything(
       Object wrapped, Object self, Method method, Object @Nullable [] args) throws Throwable {
     switch (method.getName()) {
@@ -195,13 +248,10 @@ final class UnitConnection {
       default -> {
         if (RUNNING_SQL.contains(method.getName())
             && args != null
-            && args[0] instanceof String sql
-            && sqlText.endsTransaction(sql)) {
-          throw refuse(
-              ErrorCode.TX_STATEMENT,
-              "The statement would end the transaction, or does so on some databases: "
-                  + shortened(sql)
-                  + ". Run DDL and transaction statements outside of handlers.");
+            && args[0] instanceof String sql) {
+          refuseToEnd(sql);
+          // Of a connection that the handler has wrapped; of another, see delivers.
+          delivering |= sql.contains(PostgresStatements.ADDED);
         }
         return forward(wrapped, method, args);
       }
@@ -320,6 +370,10 @@ final class UnitConnection {
     Guard(Object wrapped, Rule rule) {
       this.wrapped = wrapped;
       this.rule = rule;
+    }
+
+    UnitConnection unit() {
+      return UnitConnection.this;
     }
 
     void note(SQLException e) {
