@@ -41,7 +41,7 @@ public interface Nodes {
    */
   List<CellRow> take(long incarnation, List<Cell> cells);
 
-  /** Gives cells back that this node owns, cleanly. */
+  /** Gives cells back that this node owns; one on probation stays so for its next owner. */
   void giveBack(long incarnation, Collection<Cell> cells);
 
   /** Ends probation: the cell counts as clean from now on, if this node still owns it. */
@@ -53,7 +53,9 @@ public interface Nodes {
   /** Says that the node is stopping: it is no longer counted for shares. */
   void stopping(long incarnation);
 
-  /** Gives back whatever is left and says that the node stopped cleanly. */
+  /**
+   * Gives back whatever is left, which ends its probation, and says that the node stopped cleanly.
+   */
   void stopped(long incarnation);
 
   /**

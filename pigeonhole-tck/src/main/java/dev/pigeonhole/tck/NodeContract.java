@@ -161,6 +161,33 @@ abstract class NodeContract extends StoreFixture {
   }
 
   @Test
+  void aCellOnProbationStaysSoWhenItIsGivenBack() {
+    long next = takeOverFromTheDead();
+
+    nodes.giveBack(next, List.of(cell(1, a)));
+
+    assertThat(nodes.take(next, List.of(cell(1, a)))).extracting(CellRow::unclean).contains(true);
+  }
+
+  @Test
+  void aCleanStopEndsTheProbationOfWhatIsLeft() {
+    long next = takeOverFromTheDead();
+
+    nodes.stopped(next);
+
+    assertThat(nodes.cells(Set.of(a.family()))).extracting(CellRow::unclean).containsOnly(false);
+  }
+
+  private long takeOverFromTheDead() {
+    long dead = join();
+    long next = join();
+    nodes.take(dead, cells(a));
+    nodes.declareDead(dead, node(dead).beat());
+    nodes.take(next, cells(a));
+    return next;
+  }
+
+  @Test
   void nobodyGivesBackWhatAnotherOwns() {
     long owner = join();
     long other = join();

@@ -107,7 +107,7 @@ final class MemoryNodes implements Nodes {
         () ->
             ownership.change(
                 row -> row.owner() == incarnation && cells.contains(row.cell()),
-                MemoryNodes::givenBack));
+                row -> new CellRow(row.cell(), 0, row.token(), row.unclean())));
   }
 
   @Override
@@ -141,7 +141,9 @@ final class MemoryNodes implements Nodes {
         () -> {
           NodeRow node = ownership.nodes.get(incarnation);
           if (node != null && node.alive()) {
-            ownership.change(row -> row.owner() == incarnation, MemoryNodes::givenBack);
+            ownership.change(
+                row -> row.owner() == incarnation,
+                row -> new CellRow(row.cell(), 0, row.token(), false));
             become(node, State.STOPPED, node.beat());
           }
         });
@@ -166,10 +168,6 @@ final class MemoryNodes implements Nodes {
   @Override
   public void known(Collection<Integer> handlers) {
     tables.commit(() -> handlers.forEach(ownership.unknown::remove));
-  }
-
-  private static CellRow givenBack(CellRow row) {
-    return new CellRow(row.cell(), 0, row.token(), false);
   }
 
   private void become(NodeRow node, State state, long beat) {

@@ -20,6 +20,7 @@ import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
+import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NodeRow;
 import dev.pigeonhole.store.Range;
@@ -396,7 +397,7 @@ class ClusterBehaviourTest {
       outside.receive("m" + i, "x");
     }
     leaveUncleanly();
-    first.inbox.start();
+    first.inbox.with(it -> it.concurrency(12)).start();
     first.inbox.await("marks", () -> first.store.calls("mark") > 0);
     gate.awaitSomebody();
     first.cut();
@@ -419,6 +420,80 @@ class ClusterBehaviourTest {
     assertThat(most).hasValue(1);
     assertThat(attempts).hasSize(12).containsOnly(1);
     assertThat(outside.deliveries()).allMatch(view -> view.crashes() == 0);
+  }
+
+  @Test
+  void onlyWhatHasASlotIsMarked() {
+    int slots = 3;
+    Gate gate = gate();
+    Node node = new Node(ofSeconds(30), received -> gate.passStubbornly());
+    TestInbox outside = outside();
+    for (int i = 0; i < 50; i++) {
+      outside.receive("m" + i, "x");
+    }
+    leaveUncleanly();
+    node.inbox.with(it -> it.concurrency(slots)).start();
+    gate.awaitSomebody();
+    node.awaitTurns();
+
+    assertThat(marked()).hasSizeBetween(1, slots);
+    gate.open();
+    outside.awaitDrained();
+    assertThat(outside).has(50, DeliveryState.COMPLETED);
+  }
+
+  private List<Long> marked() {
+    List<Range> all = cells(any -> true).stream().map(cell -> Range.after(cell, 0, 100)).toList();
+    return memory.deliveries().fresh(all).stream().map(Delivery::mark).filter(m -> m != 0).toList();
+  }
+
+  @Test
+  void aMarkOfANodeThatTheStoreHasForgottenAccusesNobody() {
+    TestInbox outside = outside();
+    for (int i = 0; i < 4; i++) {
+      outside.receive("m" + i, "x");
+    }
+    List<Range> all = cells(any -> true).stream().map(cell -> Range.after(cell, 0, 9)).toList();
+    memory.deliveries().mark(memory.deliveries().fresh(all), 4711, false);
+    Node node = new Node(ofSeconds(30), received -> {});
+
+    node.inbox.start();
+    outside.awaitDrained();
+
+    assertThat(outside).has(4, DeliveryState.COMPLETED);
+    assertThat(node.store.calls("mark")).as("lone runs").isZero();
+  }
+
+  @Test
+  void aProbationEndsWhenNothingIsLeftOfWhatTheDeadNodeHad() {
+    Node node = new Node(ofSeconds(30), received -> {});
+    TestInbox outside = outside();
+    outside.receive("m", "x");
+    leaveUncleanly();
+    assertThat(cells(CellRow::unclean)).hasSize(LANES);
+
+    node.inbox.start();
+
+    node.inbox.await("the end of all probations", () -> cells(CellRow::unclean).isEmpty());
+    assertThat(outside).has(1, DeliveryState.COMPLETED);
+  }
+
+  @Test
+  void aCleanStopEndsAProbation() {
+    Gate gate = gate();
+    Node node = new Node(ofSeconds(30), received -> gate.pass());
+    TestInbox outside = outside();
+    for (int i = 0; i < 50; i++) {
+      outside.receive("m" + i, "x");
+    }
+    leaveUncleanly();
+    node.inbox.start();
+    gate.awaitSomebody();
+    assertThat(cells(CellRow::unclean)).isNotEmpty();
+
+    node.inbox.close();
+
+    assertThat(cells(CellRow::unclean)).isEmpty();
   }
 
   /** A node that had all cells and was declared dead: the next one marks what it starts. */

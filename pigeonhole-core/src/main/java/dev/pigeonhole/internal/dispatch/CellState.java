@@ -25,6 +25,11 @@ final class CellState {
   /** Rows still to be marked before they are dispatched; 0 when the cell is not on probation. */
   int probation;
 
+  // Whether a read has found none of these since the cell was taken.
+  boolean noFresh;
+  boolean noDue;
+  boolean noPlaced;
+
   /** Set when the node is about to give the cell back: nothing new is read or started. */
   boolean leaving;
 
@@ -54,6 +59,11 @@ final class CellState {
     this.token = row.token();
     this.owner = row.owner();
     this.probation = probation;
+  }
+
+  /** Whether everything that could run when the cell was taken has ended. */
+  boolean outlived() {
+    return noFresh && noDue && noPlaced;
   }
 
   /** Notes the cursor once per tick and answers where it stood {@link #TICKS} ticks ago. */

@@ -52,6 +52,7 @@ final class Dispatcher {
   private final Loader loader;
   private final OwnedCells cells = new OwnedCells(this::shareRates);
   private final Suspects suspects = new Suspects(this::nothingRuns, System::nanoTime);
+  private final Probation probation;
   private final LinkedBlockingQueue<Runnable> mail = new LinkedBlockingQueue<>();
 
   /** The place of what comes in without a priority at this turn. */
@@ -79,6 +80,7 @@ final class Dispatcher {
     this.clock = clock;
     this.lines = lines;
     this.open = new OpenRows(openSet, cells, lines);
+    this.probation = new Probation(lines, cells, suspects);
     this.reads = new Reads(store, settings, cells.all(), lines::of);
     this.keys =
         new OrderedKeys(
@@ -218,6 +220,7 @@ final class Dispatcher {
       line.reset().forEach(work -> open.takeBack(work.delivery()));
     }
     suspects.reset(open.handed());
+    probation.reset(open.handed());
     open.reset();
     reads.wake();
   }
@@ -309,7 +312,7 @@ final class Dispatcher {
     if (quiet()) {
       return;
     }
-    List<Delivery> rows = lines.begin(settings.batchSize());
+    List<Delivery> rows = lines.begin(settings.batchSize(), probation::admits);
     if (rows.isEmpty()) {
       return;
     }
@@ -354,6 +357,7 @@ final class Dispatcher {
     HandlerLine line = lines.of(row.cell());
     open.settled(row);
     suspects.ended(row);
+    probation.ended(row);
     if (result.refused()) {
       events.tell(new InboxEvent.Refused(events.inbox(), line.handler.key(), row.seq()));
     } else if (outcome instanceof Outcome.RetryAfter retry) {
@@ -483,6 +487,7 @@ final class Dispatcher {
   private void letGo(Delivery row) {
     open.drop(row);
     suspects.ended(row);
+    probation.ended(row);
     keys.left(row);
   }
 }

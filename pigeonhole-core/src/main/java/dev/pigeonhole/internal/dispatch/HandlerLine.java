@@ -130,7 +130,7 @@ final class HandlerLine {
    * once.
    */
   int takes(int most) {
-    int free = slots * handler.spec().together() - queued.get();
+    int free = startable() - queued.get();
     if (!rate.limited()) {
       return Math.min(most, Math.max(free, content.rows()));
     }
@@ -142,6 +142,11 @@ final class HandlerLine {
     return ready.isEmpty() // or it would overtake what waits for the handler's rate
         && takes(1) > 0
         && rate.take(System.nanoTime());
+  }
+
+  /** How many deliveries its slots can have begun at once. */
+  int startable() {
+    return slots * handler.spec().together();
   }
 
   /** Hands work to the slots. */

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -59,20 +60,23 @@ final class HandlerLines {
 
   // ---- what may begin
 
-  /** Takes out the rows that may begin now, of each handler at most so many. */
-  List<Delivery> begin(int most) {
+  /**
+   * Takes out the rows that may begin now, of each handler at most so many.
+   *
+   * @param admits is asked for each; one that may not begin yet keeps those behind it
+   */
+  List<Delivery> begin(int most, Predicate<Delivery> admits) {
     List<Delivery> rows = new ArrayList<>();
     long now = System.nanoTime();
     for (HandlerLine line : all) {
       int takes = line.takes(most);
-      for (int i = 0; i < takes && !line.ready.isEmpty(); i++) {
-        if (!line.rate.take(now)) {
+      for (int i = 0; i < takes; i++) {
+        Delivery row = line.ready.peek();
+        if (row == null || !admits.test(row) || !line.rate.take(now)) {
           break;
         }
-        Delivery row = line.ready.poll();
-        if (row != null) {
-          rows.add(row);
-        }
+        line.ready.poll();
+        rows.add(row);
       }
     }
     return rows;

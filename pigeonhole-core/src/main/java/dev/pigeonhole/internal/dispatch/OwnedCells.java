@@ -25,7 +25,7 @@ final class OwnedCells {
   /** Where each open row was counted: a cell can be lost and taken anew while a row still runs. */
   private final Map<Delivery, CellState> homes = new HashMap<>();
 
-  private final Set<CellState> probationOver = new HashSet<>();
+  private final Set<CellState> onProbation = new HashSet<>();
 
   private final Runnable whenChanged;
 
@@ -71,6 +71,9 @@ final class OwnedCells {
     for (CellState state : taken) {
       if (cells.putIfAbsent(state.cell, state) == null) {
         countOpen(state, handed);
+        if (state.probation > 0) {
+          onProbation.add(state);
+        }
       }
     }
     changed();
@@ -93,11 +96,13 @@ final class OwnedCells {
 
   void remove(List<Cell> gone) {
     gone.forEach(cells::remove);
+    onProbation.retainAll(cells.values());
     changed();
   }
 
   void clear() {
     cells.clear();
+    onProbation.clear();
     changed();
   }
 
@@ -175,18 +180,18 @@ final class OwnedCells {
 
   void marked(CellState cell, int rows) {
     cell.probation -= rows;
-    if (cell.probation == 0) {
-      probationOver.add(cell);
-    }
   }
 
+  /** Ends those that have marked enough, and those that have outlived what they were left with. */
   void endProbations(Node node) {
-    if (probationOver.isEmpty()) {
+    if (onProbation.isEmpty()) {
       return;
     }
-    Map<Long, List<Cell>> over = byOwner(probationOver);
-    probationOver.clear();
-    over.forEach(node::markClean);
+    List<CellState> over =
+        onProbation.stream().filter(cell -> cell.probation == 0 || cell.outlived()).toList();
+    over.forEach(cell -> cell.probation = 0);
+    over.forEach(onProbation::remove);
+    byOwner(over).forEach(node::markClean);
   }
 
   /**

@@ -46,6 +46,13 @@ final class Places<T> {
     return inOrder.isEmpty() && inHeap.get() == 0;
   }
 
+  /** What is polled next, if nobody else adds or polls. */
+  @Nullable T peek() {
+    Entry<T> best = inHeap.get() == 0 ? null : placed.peek();
+    Entry<T> next = inOrder.peek();
+    return item(best != null && (next == null || best.place() < next.place()) ? best : next);
+  }
+
   @Nullable T poll() {
     if (inHeap.get() == 0) {
       return item(inOrder.poll());

@@ -19,6 +19,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.ToIntFunction;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Decides which rows to ask the store for, and when.
@@ -362,7 +364,9 @@ final class Reads {
     for (Range range : ranges) {
       CellState cell = asked.get(range.cell());
       if (cell != null) {
-        cell.caughtUp = counts.getOrDefault(range.cell(), 0) < range.limit();
+        int count = counts.getOrDefault(range.cell(), 0);
+        cell.caughtUp = count < range.limit();
+        cell.noFresh |= count == 0 && range.after() == 0;
       }
     }
     if (rows.isEmpty()) {
@@ -428,7 +432,9 @@ final class Reads {
     }
     for (CellState cell : cells) {
       if (handlers.contains(line.apply(cell.cell))) {
-        cell.inTheWay = Math.max(0, came.getOrDefault(cell.cell, 0) - cell.late);
+        int count = came.getOrDefault(cell.cell, 0);
+        cell.inTheWay = Math.max(0, count - cell.late);
+        cell.noDue |= count == 0 && !cell.leaving; // else it was not asked for
         DuePosition cut = read.cut().get(cell.cell);
         if (cut == null) {
           cell.walked = null;
@@ -517,6 +523,8 @@ final class Reads {
       taken = add(rows, found);
       leftBehind.clear();
       leftBehind.addAll(havingMore(asked, rows));
+      Set<Cell> empty = empty(asked.stream().map(CellLimit::cell), rows);
+      cells.forEach(cell -> cell.noPlaced |= empty.contains(cell.cell));
     }
     placedPoll = taken > 0 ? pollMin : Math.min(pollMax, 2 * placedPoll);
     nextPlaced = now + placedPoll;
@@ -575,6 +583,9 @@ final class Reads {
             : sweeping.stream().filter(range -> all.containsKey(range.cell())).toList();
     for (int i = 0; i < CHUNKS_AT_ONCE && !sweeping.isEmpty(); i++) {
       List<Delivery> rows = store.fresh(sweeping);
+      Set<Cell> empty =
+          empty(sweeping.stream().filter(range -> range.after() == 0).map(Range::cell), rows);
+      cells.forEach(cell -> cell.noFresh |= empty.contains(cell.cell));
       add(rows, found);
       sweeping = unfinished(sweeping, rows);
     }
@@ -589,6 +600,13 @@ final class Reads {
       swept = true;
       lastSwept = now;
     }
+  }
+
+  /** Those of which no row has come. */
+  private static Set<Cell> empty(Stream<Cell> asked, List<Delivery> rows) {
+    Set<Cell> empty = asked.collect(Collectors.toCollection(HashSet::new));
+    rows.forEach(row -> empty.remove(row.cell()));
+    return empty;
   }
 
   /** A range that came back full goes on behind its last row. */

@@ -15,19 +15,31 @@ import org.jspecify.annotations.Nullable;
  * Deliveries that may have killed their node: rows found marked by a dead incarnation. Each runs
  * alone, in random order, so that if the process dies again the mark tells who did it.
  *
- * <p>While suspects wait the node is <em>quiet</em>: nothing else is started, and the first suspect
- * runs when everything that had begun has ended. An attempt that takes for ever ends the quiet for
- * a while, because a whole node must not rest for a suspect's sake; each quiet in vain doubles the
- * time until the next one.
+ * <p>Suspects run in a <em>quiet</em>: nothing else is started, and the first suspect runs when
+ * everything that had begun has ended. A quiet tries suspects for {@link #TURN}, at least one of
+ * them, and then gives the other deliveries twice the time that it took from them: a node must not
+ * rest for the sake of its suspects, however many there are.
+ *
+ * <p>Neither the attempts that must end first nor a suspect that runs alone may keep a node quiet
+ * for longer than {@link #LIMIT}. If a quiet ends before any suspect could run, each such quiet
+ * doubles the time until the next one.
  *
  * <p>Touched by the dispatcher's thread alone, but for {@link #quiet()}.
  */
 final class Suspects {
-  static final Duration QUIET_AT_MOST = Duration.ofSeconds(30);
+  /** A quiet starts no other suspect after this time. */
+  static final Duration TURN = Duration.ofSeconds(2);
+
+  /** For the attempts that must end first, and for a suspect that runs alone. */
+  static final Duration LIMIT = Duration.ofSeconds(10);
+
+  /** After a quiet in which no suspect could run. */
   static final Duration FIRST_PAUSE = Duration.ofMinutes(1);
+
   static final Duration LONGEST_PAUSE = Duration.ofHours(1);
 
-  private static final long QUIET_NANOS = QUIET_AT_MOST.toNanos();
+  /** How many times the length of a quiet belongs to the others after it. */
+  private static final int SHARE_OF_OTHERS = 2;
 
   private final BooleanSupplier nothingRuns;
   private final LongSupplier nanos;
@@ -36,6 +48,7 @@ final class Suspects {
   private @Nullable Delivery alone;
   private long aloneSince;
   private long quietSince;
+  private boolean tried; // a suspect, in this quiet
   private long quietAgain;
   private Duration pause = FIRST_PAUSE;
 
@@ -58,58 +71,65 @@ final class Suspects {
     return quiet;
   }
 
+  /**
+   * How many of these are still to be tried. None while attempts that do not end keep every suspect
+   * from running: what waits for their number to sink would wait as long.
+   */
+  int untried(Predicate<Delivery> which) {
+    if (pause.compareTo(FIRST_PAUSE) > 0) {
+      return 0;
+    }
+    Delivery running = alone;
+    long waits = waiting.stream().filter(which).count();
+    return (int) waits + (running != null && which.test(running) ? 1 : 0);
+  }
+
   /** The suspect whose turn it is, with nothing beside it; null while there is none. */
   @Nullable Delivery next() {
-    if (!quiet && !waiting.isEmpty() && nanos.getAsLong() - quietAgain >= 0) {
+    long now = nanos.getAsLong();
+    if (!quiet && !waiting.isEmpty() && now - quietAgain >= 0) {
       quiet = true;
+      quietSince = now;
+      tried = false;
     }
-    if (alone != null && quiet && nanos.getAsLong() - aloneSince > QUIET_NANOS) {
-      alone = null; // it takes its time, and has not taken the process with it
-      goOnForNow();
-    }
-    if (!quiet || alone != null) {
+    if (!quiet) {
       return null;
     }
-    if (waiting.isEmpty()) {
-      endQuiet();
+    if (alone != null) {
+      if (now - aloneSince > LIMIT.toNanos()) {
+        alone = null; // it takes its time, and has not taken the process with it
+        endQuiet(now, Duration.ZERO);
+      }
+      return null;
+    }
+    if (waiting.isEmpty() || (tried && now - quietSince > TURN.toNanos())) {
+      endQuiet(now, Duration.ZERO);
       return null;
     }
     if (!nothingRuns.getAsBoolean()) {
-      giveUpQuietForNow(); // else the end of each is news, which brings the next turn
+      if (!tried && now - quietSince > LIMIT.toNanos()) {
+        endQuiet(now, pause);
+        Duration twice = pause.multipliedBy(2);
+        pause = twice.compareTo(LONGEST_PAUSE) < 0 ? twice : LONGEST_PAUSE;
+      }
       return null;
     }
     alone = waiting.remove(ThreadLocalRandom.current().nextInt(waiting.size()));
-    aloneSince = nanos.getAsLong();
-    quietSince = 0;
+    aloneSince = now;
+    tried = true;
+    pause = FIRST_PAUSE;
     return alone;
   }
 
-  private void giveUpQuietForNow() {
-    long now = nanos.getAsLong();
-    if (quietSince == 0) {
-      quietSince = now;
-    } else if (now - quietSince > QUIET_NANOS) {
-      goOnForNow();
-    }
-  }
-
-  private void goOnForNow() {
-    quietAgain = nanos.getAsLong() + pause.toNanos();
-    Duration twice = pause.multipliedBy(2);
-    pause = twice.compareTo(LONGEST_PAUSE) < 0 ? twice : LONGEST_PAUSE;
-    endQuiet();
-  }
-
-  private void endQuiet() {
-    quietSince = 0;
+  private void endQuiet(long now, Duration atLeast) {
     quiet = false;
+    quietAgain = now + Math.max(SHARE_OF_OTHERS * (now - quietSince), atLeast.toNanos());
   }
 
   /** The row's attempt is over, whatever came of it. */
   void ended(Delivery row) {
     if (row.equals(alone)) {
       alone = null;
-      pause = FIRST_PAUSE; // it was worth the quiet
     }
   }
 
@@ -122,17 +142,20 @@ final class Suspects {
 
   /** Stays quiet only for a suspect that is running. */
   void quietOnlyForTheRunning() {
-    quiet = alone != null;
-    quietSince = 0;
+    quiet = quiet && alone != null;
   }
 
-  /** Forgets everything but a suspect that is among these. */
+  /**
+   * Forgets everything but a suspect that is among these. Should a suspect be the one that made the
+   * fresh start necessary, the others go on before it is tried again.
+   */
   void reset(Collection<Delivery> handed) {
     waiting.clear();
     if (alone != null && !handed.contains(alone)) {
       alone = null;
     }
-    quiet = alone != null;
-    quietSince = 0;
+    if (quiet && alone == null) {
+      endQuiet(nanos.getAsLong(), TURN);
+    }
   }
 }

@@ -14,6 +14,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -68,8 +69,7 @@ public final class Node {
   private volatile long incarnation;
   private volatile long lastBeatNanos;
   private volatile boolean stopping;
-  private volatile Set<Long> alive = Set.of();
-  private volatile Set<Long> stopped = Set.of();
+  private volatile Set<Long> dead = Set.of();
   private volatile @Nullable List<NodeRow> unlooked;
   private long nextBeatNanos;
   private List<NodeRow> lastNodes = List.of();
@@ -136,11 +136,11 @@ public final class Node {
   }
 
   /**
-   * Whether a row marked by this incarnation was left behind by a crash: the incarnation neither
-   * lives nor said goodbye.
+   * Whether a row marked by this incarnation was left behind by a crash. An incarnation that the
+   * store has forgotten may as well have stopped cleanly, so its marks accuse nobody.
    */
   public boolean died(long marked) {
-    return marked != incarnation && !alive.contains(marked) && !stopped.contains(marked);
+    return dead.contains(marked);
   }
 
   /** Beats when it is time, and looks for cells that became free in between. */
@@ -249,17 +249,11 @@ public final class Node {
   }
 
   private void remember(List<NodeRow> all) {
-    Set<Long> living = new HashSet<>();
-    Set<Long> gone = new HashSet<>();
-    for (NodeRow row : all) {
-      if (row.alive()) {
-        living.add(row.incarnation());
-      } else if (row.state() == NodeRow.State.STOPPED) {
-        gone.add(row.incarnation());
-      }
-    }
-    alive = living;
-    stopped = gone;
+    dead =
+        all.stream()
+            .filter(row -> row.state() == NodeRow.State.DEAD)
+            .map(NodeRow::incarnation)
+            .collect(Collectors.toUnmodifiableSet());
     lastNodes = all;
   }
 
@@ -302,7 +296,7 @@ public final class Node {
           .addKeyValue("pigeonhole.inbox", events.inbox())
           .addKeyValue("pigeonhole.node", name)
           .addKeyValue("pigeonhole.lanes", rescued)
-          .log("Node {} takes over {} lanes whose owner has died", name, rescued);
+          .log("Node {} takes over {} lanes on probation: an owner of theirs died", name, rescued);
     }
     moved(InboxEvent.Move.RESCUED, rescued);
     moved(InboxEvent.Move.ACQUIRED, gained.size() - rescued);
@@ -336,8 +330,14 @@ public final class Node {
     return adopted;
   }
 
-  /** Nothing of these runs any more, which that incarnation of this node had taken. */
+  /**
+   * Nothing of these runs any more, which that incarnation of this node had taken. A clean stop
+   * ends their probation; a node that hands them over while it works passes it on.
+   */
   public void giveBack(long owner, Collection<Cell> done) {
+    if (stopping) {
+      nodes.markClean(owner, done);
+    }
     nodes.giveBack(owner, done);
     moved(InboxEvent.Move.HANDED_OVER, done.size());
   }

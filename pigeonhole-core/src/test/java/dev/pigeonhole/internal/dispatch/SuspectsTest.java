@@ -80,13 +80,79 @@ class SuspectsTest {
     suspects.add(Rows.row(2));
     assertThat(suspects.next()).isNotNull();
     somethingRuns = true;
-    pass(Suspects.QUIET_AT_MOST.plus(TICK));
+    pass(Suspects.LIMIT.plus(TICK));
 
     assertThat(suspects.next()).isNull();
     assertThat(suspects.quiet()).isFalse();
     pass(Suspects.FIRST_PAUSE);
     assertThat(suspects.next()).isNull();
     assertThat(suspects.quiet()).isTrue();
+  }
+
+  @Test
+  void howeverManySuspectsThereAreTheOthersHaveMostOfTheTime() {
+    int crowd = 1_000;
+    for (int i = 0; i < crowd; i++) {
+      suspects.add(Rows.row(i));
+    }
+    Duration step = Duration.ofMillis(100);
+    Duration quiet = Duration.ZERO;
+    Duration longest = Duration.ZERO;
+    Duration forOthers = Duration.ZERO;
+    int tried = 0;
+    while (tried < crowd) {
+      Delivery row = suspects.next();
+      pass(step);
+      if (suspects.quiet()) {
+        quiet = quiet.plus(step);
+        longest = quiet.compareTo(longest) > 0 ? quiet : longest;
+      } else {
+        quiet = Duration.ZERO;
+        forOthers = forOthers.plus(step);
+      }
+      if (row != null) {
+        tried++;
+        suspects.ended(row);
+      }
+    }
+
+    assertThat(longest).isLessThan(Suspects.TURN.plus(step.multipliedBy(3)));
+    Duration all = Duration.ofNanos(now);
+    assertThat(forOthers).isGreaterThan(all.dividedBy(2));
+  }
+
+  @Test
+  void aSuspectThatFailsBeforeItRunsDoesNotKeepTheOthers() {
+    suspects.add(Rows.row(1));
+    assertThat(suspects.next()).isNotNull();
+
+    suspects.reset(List.of()); // loading it has failed
+    suspects.add(Rows.row(1));
+
+    assertThat(suspects.next()).isNull();
+    assertThat(suspects.quiet()).isFalse();
+    pass(Suspects.TURN);
+    assertThat(suspects.next()).isNotNull();
+  }
+
+  @Test
+  void whatNeverRunsIsNotWaitedFor() {
+    suspects.add(Rows.row(1));
+    suspects.add(Rows.row(2));
+    assertThat(suspects.untried(any -> true)).isEqualTo(2);
+    Delivery first = suspects.next();
+    assertThat(first).isNotNull();
+    assertThat(suspects.untried(any -> true)).isEqualTo(2);
+    suspects.ended(first);
+    assertThat(suspects.untried(any -> true)).isEqualTo(1);
+
+    suspects.next();
+    somethingRuns = true;
+    suspects.add(Rows.row(3));
+    for (int i = 0; i < 2; i++) {
+      quietInVain();
+    }
+    assertThat(suspects.untried(any -> true)).isZero();
   }
 
   @Test

@@ -73,7 +73,7 @@ final class JdbcNodes implements Nodes {
   private static final String FREE_UNCLEAN =
       "UPDATE {lane} SET owner = 0, token = token + 1, unclean = TRUE WHERE owner = ?";
 
-  private static final String FREE = "UPDATE {lane} SET owner = 0 WHERE owner = ?";
+  private static final String FREE = "UPDATE {lane} SET owner = 0, unclean = FALSE WHERE owner = ?";
 
   // Index: lane_pk.
   private static final String CELLS =
