@@ -23,8 +23,8 @@ public sealed interface AcceptResult {
   record Refused(String reason) implements AcceptResult {}
 
   /**
-   * Nothing was stored, because somebody else is just storing this identity or one of its
-   * neighbours. Only answered to {@link Acceptor#acceptTogether}.
+   * Nothing was stored, because another open transaction holds this identity, or one ahead of it in
+   * its ordering key. Only answered to {@link Acceptor#acceptTogether}.
    */
   record Busy() implements AcceptResult {}
 }

@@ -25,6 +25,8 @@ public interface Acceptor {
    * way, and answers in the order of the list. Deadlocks and lost connections are tried again; an
    * unknown outcome is resolved by inserting again, never by looking. A row that the database
    * refuses is answered as {@link AcceptResult.Refused}, and the others are accepted without it.
+   * Identities that other open transactions hold are waited for once, all together and after the
+   * others have been stored; if they are still held then, the call fails.
    *
    * @throws StoreException if nothing was accepted, or of kind {@link StoreException.Kind#UNKNOWN}
    *     if a part was, or nobody can say
@@ -34,8 +36,8 @@ public interface Acceptor {
   /**
    * The same for messages of several callers, who must not wait for each other's troubles: what
    * would have to wait for another open transaction is answered as {@link AcceptResult.Busy} after
-   * a moment, with nothing stored, and so may be its neighbours. Each caller then accepts its
-   * messages on its own. Within one ordering key nothing is stored behind what is busy.
+   * a moment, with nothing stored. Its neighbours are accepted, except those that follow it in its
+   * ordering key, which are busy as well. Each caller then accepts on its own what was busy.
    *
    * <p>A store in which nobody waits for others need not do anything about it.
    *

@@ -61,9 +61,7 @@ abstract class CallerTransactionContract extends DatabaseFixture {
 
       assertThat(results).hasSize(2);
       assertThat(results.get(0)).isEqualTo(new AcceptResult.Busy());
-      if (results.get(1) instanceof AcceptResult.Busy) {
-        stored(shared.get(1)); // alone, it waits for nobody
-      }
+      storedSeq(results.get(1));
       connection.rollback();
     }
 

@@ -10,6 +10,7 @@ import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -117,6 +118,38 @@ final class H2Statements implements Statements {
               row -> Known.of(session, row)));
     }
     return found;
+  }
+
+  @Override
+  public Set<MessageRef> held(Session session, List<MessageRef> identities) throws SQLException {
+    int former = session.query("SELECT LOCK_TIMEOUT()", params -> {}, row -> row.getInt(1)).get(0);
+    Set<MessageRef> held = new HashSet<>();
+    session.update("SET LOCK_TIMEOUT " + session.lockWait.millis, params -> {});
+    try {
+      for (MessageRef each : identities) {
+        if (isHeld(session, each)) {
+          held.add(each);
+        }
+      }
+    } finally {
+      session.update("SET LOCK_TIMEOUT " + former, params -> {});
+    }
+    return held;
+  }
+
+  private boolean isHeld(Session session, MessageRef identity) throws SQLException {
+    try {
+      if (!dialect.insertUnlessThere(
+          session, HeldIdentities.INSERT, params -> HeldIdentities.bind(params, identity))) {
+        lock(session, List.of(identity));
+      }
+      return false;
+    } catch (SQLException e) {
+      if (dialect.fault(e) == Fault.LOCK_TIMEOUT) {
+        return true;
+      }
+      throw e;
+    }
   }
 
   @Override

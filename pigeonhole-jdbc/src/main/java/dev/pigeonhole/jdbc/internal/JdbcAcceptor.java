@@ -1,6 +1,7 @@
 package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.jdbc.internal.Gate.Batch;
 import dev.pigeonhole.jdbc.internal.Session.LockWait;
 import dev.pigeonhole.store.AcceptResult;
@@ -14,8 +15,10 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.IntStream;
@@ -80,10 +83,13 @@ final class JdbcAcceptor implements Acceptor {
   }
 
   /**
-   * One call of {@link #accept(List)}. A row that the database refuses, or an identity that another
-   * open transaction is inserting, is found by halving, so that it concerns nobody else. Where
-   * callers share a commit only the former is looked for: each of them can find out on its own
-   * whether it is its identity that takes so long.
+   * One call of {@link #accept(List)}. A row that the database refuses is found by halving, so that
+   * it concerns nobody else.
+   *
+   * <p>Identities that another open transaction holds cost the call one wait, however many they
+   * are: after a short one the database is asked which those are; the others are stored, and then
+   * all that are held are waited for together. Where callers share a commit each of them waits on
+   * its own.
    */
   private final class Call {
     private final List<NewMessage> messages;
@@ -92,8 +98,12 @@ final class JdbcAcceptor implements Acceptor {
     private final long token = newToken();
     private final @Nullable AcceptResult[] results;
     private final List<Integer> delayed = new ArrayList<>();
-    private final Set<Long> delayedKeys = new HashSet<>();
+
+    /** Ordering key → the first message of it that is delayed. */
+    private final Map<Long, Integer> delayedKeys = new HashMap<>();
+
     private boolean partlyDone;
+    private boolean askedWhatIsHeld;
 
     Call(List<NewMessage> messages, boolean together) {
       this.messages = messages;
@@ -105,12 +115,10 @@ final class JdbcAcceptor implements Acceptor {
     List<AcceptResult> run() {
       try {
         accept(IntStream.range(0, messages.size()).boxed().toList(), LockWait.SHORT);
-        for (int position : List.copyOf(delayed)) {
-          if (together) {
-            results[position] = new AcceptResult.Busy();
-          } else {
-            accept(List.of(position), LockWait.NORMAL);
-          }
+        if (together) {
+          delayed.forEach(position -> results[position] = new AcceptResult.Busy());
+        } else if (!delayed.isEmpty()) {
+          accept(delayed.stream().sorted().toList(), LockWait.TOGETHER);
         }
       } catch (StoreException e) {
         if (partlyDone && e.kind() != Kind.UNKNOWN) {
@@ -147,10 +155,10 @@ final class JdbcAcceptor implements Acceptor {
             halves(left, lockWait);
           }
         } else if (splits && fault == Fault.LOCK_TIMEOUT && lockWait == LockWait.SHORT) {
-          if (left.size() == 1 || together) {
+          if (left.size() == 1 || askedWhatIsHeld) {
             left.forEach(this::delay);
           } else {
-            halves(left, lockWait);
+            accept(withoutHeld(left), lockWait);
           }
         } else if (together && e.kind() == Kind.PERMANENT && left.size() < now.size()) {
           left.forEach(this::delay); // whose fault it is they find out alone
@@ -166,6 +174,24 @@ final class JdbcAcceptor implements Acceptor {
       accept(positions.subList(middle, positions.size()), lockWait);
     }
 
+    /** Delays those that another transaction holds; the next try knows whether that was all. */
+    private List<Integer> withoutHeld(List<Integer> positions) {
+      askedWhatIsHeld = true;
+      List<MessageRef> identities =
+          positions.stream().map(messages::get).map(Gate::ref).distinct().toList();
+      Set<MessageRef> held =
+          jdbc.once(LockWait.NONE, session -> HeldIdentities.of(session, statements, identities));
+      List<Integer> free = new ArrayList<>();
+      for (int position : positions) {
+        if (held.contains(Gate.ref(messages.get(position)))) {
+          delay(position);
+        } else {
+          free.add(position);
+        }
+      }
+      return free;
+    }
+
     /** What follows a delayed message in its ordering key waits with it. */
     private List<Integer> withoutDelayedKeys(List<Integer> positions) {
       if (delayedKeys.isEmpty()) {
@@ -174,7 +200,7 @@ final class JdbcAcceptor implements Acceptor {
       List<Integer> now = new ArrayList<>();
       for (int position : positions) {
         Long key = messages.get(position).keyHash();
-        if (key != null && delayedKeys.contains(key)) {
+        if (key != null && delayedKeys.getOrDefault(key, position) < position) {
           delayed.add(position);
         } else {
           now.add(position);
@@ -187,7 +213,7 @@ final class JdbcAcceptor implements Acceptor {
       delayed.add(position);
       Long key = messages.get(position).keyHash();
       if (key != null) {
-        delayedKeys.add(key);
+        delayedKeys.merge(key, position, Math::min);
       }
     }
 

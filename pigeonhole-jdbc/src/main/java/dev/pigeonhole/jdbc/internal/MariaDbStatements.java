@@ -123,7 +123,7 @@ final class MariaDbStatements implements Statements {
   }
 
   private static int lockSeconds(Session session) {
-    return Math.max(1, session.foreign ? FOREIGN_LOCK_SECONDS : session.lockWait.millis / 1000);
+    return session.foreign ? FOREIGN_LOCK_SECONDS : session.lockWait.seconds;
   }
 
   /** A statement that waits no longer than it may for somebody else's rows. */
@@ -157,11 +157,16 @@ final class MariaDbStatements implements Statements {
     for (MessageRef each : identities) {
       found.addAll(
           session.query(
-              LOCK_MESSAGE,
+              limited(session, LOCK_MESSAGE),
               params -> params.add(each.source()).add(each.id()),
               row -> Known.of(session, row)));
     }
     return found;
+  }
+
+  @Override
+  public Set<MessageRef> held(Session session, List<MessageRef> identities) throws SQLException {
+    return HeldIdentities.onMariaDb(session, identities);
   }
 
   @Override

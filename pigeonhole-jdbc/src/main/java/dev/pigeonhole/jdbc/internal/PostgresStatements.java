@@ -324,6 +324,11 @@ final class PostgresStatements implements Statements {
   }
 
   @Override
+  public Set<MessageRef> held(Session session, List<MessageRef> identities) throws SQLException {
+    return HeldIdentities.onPostgres(session, identities);
+  }
+
+  @Override
   public <T> List<T> guarded(
       Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)
       throws SQLException {
@@ -635,7 +640,7 @@ final class PostgresStatements implements Statements {
         limits(session, FENCE_IN_ORDER) + session.sql(statement), 1, bind, mapper);
   }
 
-  private static String limits(Session session, String prefix) {
-    return prefix.formatted(Session.LIMIT.toMillis(), session.lockWait.millis);
+  static String limits(Session session, String prefix) {
+    return prefix.formatted(session.lockWait.statement.toMillis(), session.lockWait.millis);
   }
 }

@@ -32,14 +32,26 @@ final class Session {
 
   /** How long a statement waits for somebody else's row. */
   enum LockWait {
+    /** Not at all, to find out what is held. */
+    NONE(1, 0, Duration.ofSeconds(5)),
     /** In a batch: the others should not wait for one. */
-    SHORT(250),
-    NORMAL(5_000);
+    SHORT(250, 1, LIMIT),
+    /** For rows that are held, one by one or by several transactions: all of them together. */
+    TOGETHER(5_000, 5, Duration.ofSeconds(8)),
+    NORMAL(5_000, 5, LIMIT);
 
     final int millis;
 
-    LockWait(int millis) {
+    /** The same for a database that knows no smaller unit. */
+    final int seconds;
+
+    /** How long the whole statement may take, however many rows it waits for. */
+    final Duration statement;
+
+    LockWait(int millis, int seconds, Duration statement) {
       this.millis = millis;
+      this.seconds = seconds;
+      this.statement = statement;
     }
   }
 
@@ -211,7 +223,7 @@ final class Session {
   private PreparedStatement prepare(String template) throws SQLException {
     PreparedStatement statement = connection.prepareStatement(sql(template));
     if (timed) {
-      statement.setQueryTimeout((int) LIMIT.toSeconds());
+      statement.setQueryTimeout((int) lockWait.statement.toSeconds());
     }
     return statement;
   }

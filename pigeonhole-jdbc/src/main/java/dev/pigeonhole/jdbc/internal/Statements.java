@@ -77,6 +77,12 @@ interface Statements {
   /** Locks the rows of these identities; one that is gone is missing from the answer. */
   List<Known> lock(Session session, List<MessageRef> identities) throws SQLException;
 
+  /**
+   * Those of these identities that another open transaction is inserting or has locked, found
+   * without waiting; see {@link HeldIdentities}.
+   */
+  Set<MessageRef> held(Session session, List<MessageRef> identities) throws SQLException;
+
   /** A delivery that was added for a message that was there. */
   record Added(int handler, long seq) {}
 
