@@ -114,7 +114,8 @@ public interface Inbox {
    * executor and the sources have no effect here.
    *
    * @throws InboxException with {@code PH-RUN-02} if the inbox is running
-   * @throws dev.pigeonhole.store.StoreException if the store cannot be reached
+   * @throws dev.pigeonhole.store.StoreException if the store cannot be reached, or takes so long
+   *     for each heartbeat that no attempt may start after it
    */
   int drain();
 

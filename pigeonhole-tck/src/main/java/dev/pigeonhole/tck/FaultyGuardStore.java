@@ -21,6 +21,9 @@ final class FaultyGuardStore implements GuardStore {
   /** How many completions are done and their answers lost. */
   final AtomicInteger lostAnswers = new AtomicInteger();
 
+  /** How many leases were renewed. */
+  final AtomicInteger renewals = new AtomicInteger();
+
   FaultyGuardStore(GuardStore store) {
     this.store = store;
   }
@@ -33,7 +36,11 @@ final class FaultyGuardStore implements GuardStore {
   @Override
   public boolean renew(String name, String token, Duration lease) {
     failIf(cannotRenew);
-    return store.renew(name, token, lease);
+    boolean renewed = store.renew(name, token, lease);
+    if (renewed) {
+      renewals.incrementAndGet();
+    }
+    return renewed;
   }
 
   @Override

@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
  * do what must happen meanwhile, release.
  */
 public final class Latch {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration PATIENCE = Duration.ofMinutes(3);
 
   private final CountDownLatch reached = new CountDownLatch(1);
   private final CountDownLatch released = new CountDownLatch(1);
@@ -17,7 +17,7 @@ public final class Latch {
   /**
    * Waits until a thread stands at the point.
    *
-   * @throws AssertionError if none came within 30 seconds
+   * @throws AssertionError if none came within three minutes
    */
   public void awaitReached() {
     await(reached, "Nobody reached the crash point");

@@ -14,7 +14,7 @@ final class Patience {
   /**
    * Waits until the condition holds.
    *
-   * @param what completes the sentence "Waited 10 s in vain for …"
+   * @param what completes the sentence "Waited 60 s in vain for …"
    * @param picture what stands below that sentence
    */
   static void await(

@@ -48,7 +48,7 @@ import org.jspecify.annotations.Nullable;
  * with JUnit, {@link TestInboxExtension} gives each test its own.
  */
 public final class TestInbox implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
   private static final Set<String> ENDINGS = Set.of("complete", "discard");
 
   private final @Nullable InboxStore store; // null: somebody else builds the inbox
@@ -119,7 +119,9 @@ public final class TestInbox implements AutoCloseable {
     return this;
   }
 
-  /** How long {@link #await} waits at most. Default 10 s. */
+  /**
+   * How long {@link #await} waits at most. Default 1 minute: only a test that fails waits for it.
+   */
   public synchronized TestInbox patience(Duration longest) {
     patience = longest;
     return this;
@@ -234,7 +236,7 @@ public final class TestInbox implements AutoCloseable {
   /**
    * Waits until the condition holds.
    *
-   * @param what completes the sentence "Waited 10 s in vain for …"
+   * @param what completes the sentence "Waited 60 s in vain for …"
    * @throws AssertionError if it does not hold in time; shows every delivery as it stands
    */
   public TestInbox await(String what, BooleanSupplier condition) {

@@ -5,6 +5,7 @@ import static dev.pigeonhole.HandlerOption.retrying;
 import static dev.pigeonhole.HandlerOption.within;
 import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -39,6 +40,8 @@ class BatchBehaviourTest {
   private final Recorder events = new Recorder();
   private final List<List<String>> calls = new CopyOnWriteArrayList<>();
   private final Gate gate = new Gate();
+  private final TestClock clock = new TestClock();
+  private final HookedStore store = new HookedStore(MemoryStore.create().clock(clock));
   private final List<TestInbox> started = new ArrayList<>();
 
   @AfterEach
@@ -60,7 +63,10 @@ class BatchBehaviourTest {
                 },
                 options)
             .build();
-    TestInbox inbox = TestInbox.of(channel).with(it -> it.listener(events).stopGrace(ofSeconds(5)));
+    TestInbox inbox =
+        TestInbox.on(store, clock, channel)
+            .with(it -> it.listener(events).stopGrace(ofSeconds(5)))
+            .patience(ofMinutes(3));
     started.add(inbox);
     return inbox;
   }
@@ -99,6 +105,8 @@ class BatchBehaviourTest {
     inbox.receive("first", "x");
     gate.awaitSomebody();
     receive(25, inbox);
+    int reads = store.calls("fresh");
+    inbox.await("all to stand in line", () -> store.calls("fresh") > reads + 2);
     gate.open();
     inbox.awaitDrained();
 
@@ -196,7 +204,7 @@ class BatchBehaviourTest {
               }
             },
             atMost(1),
-            within(ofMillis(100)),
+            within(ofSeconds(2)), // only the first is stuck
             retrying(RetryPolicy.fixed(ofMillis(1))));
     receive(4, inbox);
     inbox.start();
@@ -371,7 +379,7 @@ class BatchBehaviourTest {
       failing.add(thread);
     }
     for (Thread thread : failing) {
-      thread.join(20_000);
+      thread.join();
     }
   }
 

@@ -397,8 +397,16 @@ class ClusterBehaviourTest {
       outside.receive("m" + i, "x");
     }
     leaveUncleanly();
+    AtomicInteger marked = new AtomicInteger();
+    first.store.around(
+        "mark",
+        call -> {
+          Object answer = call.proceed();
+          marked.addAndGet(((Collection<?>) call.argument(0)).size());
+          return answer;
+        });
     first.inbox.with(it -> it.concurrency(12)).start();
-    first.inbox.await("marks", () -> first.store.calls("mark") > 0);
+    first.inbox.await("marks of all", () -> marked.get() == 12);
     gate.awaitSomebody();
     first.cut();
 

@@ -106,7 +106,7 @@ class CrashPlanTest {
     latch.awaitReached();
 
     held.interrupt();
-    held.join(30_000);
+    held.join(Duration.ofMinutes(1).toMillis()); // the latch would hold it for longer
 
     assertThat(held.isAlive()).isFalse();
   }

@@ -5,6 +5,7 @@ import static dev.pigeonhole.HandlerOption.unordered;
 import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
 import static java.time.Duration.ofHours;
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -281,7 +282,8 @@ class OrderBehaviourTest {
             .build();
     TestInbox running =
         TestInbox.on(MemoryStore.create(), new TestClock(), racing)
-            .with(it -> it.polling(ofMillis(1), ofMillis(5)).lanes(4).batchSize(20));
+            .with(it -> it.polling(ofMillis(1), ofMillis(5)).lanes(4).batchSize(20))
+            .patience(ofMinutes(3));
     try (running) {
       running.start();
       for (int i = 0; i < 600; i++) {

@@ -58,7 +58,8 @@ class PauseBehaviourTest {
                     it.listener(events)
                         .beat(ofMillis(20))
                         .deadAfter(ofSeconds(60))
-                        .stopGrace(ofSeconds(5)));
+                        .stopGrace(ofSeconds(5)))
+            .patience(ofMinutes(3));
     started.add(inbox);
     return inbox;
   }
@@ -247,7 +248,7 @@ class PauseBehaviourTest {
     }
     inbox.await("two probes", () -> calls.get() >= 2);
     down.set(false);
-    inbox.patience(ofMinutes(3)).awaitDrained();
+    inbox.awaitDrained();
     assertThat(inbox).hasNoPoison();
   }
 

@@ -3,6 +3,7 @@ package dev.pigeonhole.testkit;
 import static dev.pigeonhole.HandlerOption.unordered;
 import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -58,7 +59,8 @@ class PoisonPolicyBehaviourTest {
   private TestInbox inbox(Channel channel) {
     TestInbox inbox =
         TestInbox.on(store, clock, channel)
-            .with(it -> it.polling(ofMillis(1), ofMillis(5)).lanes(4));
+            .with(it -> it.polling(ofMillis(1), ofMillis(5)).lanes(4))
+            .patience(ofMinutes(3));
     open.add(inbox);
     return inbox;
   }

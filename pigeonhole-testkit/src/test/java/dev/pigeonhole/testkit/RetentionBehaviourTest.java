@@ -7,6 +7,7 @@ import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
 import static java.time.Duration.ofDays;
 import static java.time.Duration.ofHours;
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -42,7 +43,9 @@ class RetentionBehaviourTest {
   }
 
   private TestInbox inbox(Channel channel) {
-    return TestInbox.on(store, clock, channel).with(it -> it.listener(events));
+    return TestInbox.on(store, clock, channel)
+        .with(it -> it.listener(events))
+        .patience(ofMinutes(3));
   }
 
   private long messages() {

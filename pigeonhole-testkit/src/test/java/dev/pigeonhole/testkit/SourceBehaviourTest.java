@@ -375,7 +375,7 @@ class SourceBehaviourTest {
             .build();
     List<Message> messages = new ArrayList<>();
     for (int i = 0; i < 50; i++) {
-      messages.add(Message.of("m" + i, "x").notBefore(store.clock().instant().plusSeconds(60)));
+      messages.add(Message.of("m" + i, "x").notBefore(store.clock().instant().plus(ofDays(1))));
     }
     inbox.accept("c", messages);
     running = inbox.start();

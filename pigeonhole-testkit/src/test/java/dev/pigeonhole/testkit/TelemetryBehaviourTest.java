@@ -173,6 +173,7 @@ class TelemetryBehaviourTest {
     gate.awaitSomebody();
     inbox.close();
 
+    inbox.await("its end", () -> !witness.ends.isEmpty());
     assertThat(witness.ends).containsExactly("inbox m RELEASED");
   }
 

@@ -81,7 +81,7 @@ final class Dispatcher {
     this.lines = lines;
     this.open = new OpenRows(openSet, cells, lines);
     this.probation = new Probation(lines, cells, suspects);
-    this.reads = new Reads(store, settings, cells.all(), lines::of);
+    this.reads = new Reads(store, settings, cells.all(), lines::of, System::nanoTime);
     this.keys =
         new OrderedKeys(
             store, lines.all(), new KeyedRows(lines, cells, open, reads, settler, this::admit));

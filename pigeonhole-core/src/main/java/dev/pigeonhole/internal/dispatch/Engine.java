@@ -1,5 +1,6 @@
 package dev.pigeonhole.internal.dispatch;
 
+import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Interceptor;
 import dev.pigeonhole.internal.registry.Backoff;
 import dev.pigeonhole.internal.registry.BoundHandler;
@@ -11,6 +12,7 @@ import dev.pigeonhole.store.CellRow;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.Settlement;
+import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.transport.Publisher;
 import java.time.Duration;
 import java.util.Collection;
@@ -51,6 +53,9 @@ public final class Engine {
    */
   private static final int BATCHES_AT_ONCE = 4;
 
+  /** How often in a row a drain finds that nothing may start, before it gives up. */
+  private static final int MOST_IN_VAIN = 10;
+
   private final Node node;
   private final Settler settler;
   private final Runner runner;
@@ -58,6 +63,7 @@ public final class Engine {
   private final Dispatcher dispatcher;
   private final OpenSet open = new OpenSet();
   private final Timeouts timeouts;
+  private final Duration startLimit;
   private final AtomicInteger attempts = new AtomicInteger();
   private volatile boolean stopping;
 
@@ -85,6 +91,7 @@ public final class Engine {
             settings.startLimit(),
             settings.holdUnknownKeys(),
             new CellNews());
+    this.startLimit = settings.startLimit();
     this.settler =
         new Settler(
             store.deliveries(),
@@ -233,6 +240,7 @@ public final class Engine {
     node.lookForPauses();
     boolean progress = true;
     boolean walking = false;
+    int inVain = 0;
     while (progress || (!walking && dispatcher.canWalk())) {
       walking = !progress; // behind what is due and cannot run there may be something that can
       node.beatIfDue();
@@ -252,8 +260,22 @@ public final class Engine {
       if (kept && Thread.interrupted()) { // nothing else here would notice
         throw new InterruptedException();
       }
-      progress = kept || further || settled || attempts.get() > before || dispatcher.hasMail();
+      boolean moved = further || settled || attempts.get() > before || dispatcher.hasMail();
+      inVain = kept && !moved ? inVain + 1 : 0;
+      if (inVain == MOST_IN_VAIN) {
+        throw beatsTakeTooLong();
+      }
+      progress = kept || moved;
     }
+  }
+
+  private StoreException beatsTakeTooLong() {
+    return new StoreException(
+        StoreException.Kind.TRANSIENT,
+        ErrorCode.DATABASE_TRANSIENT,
+        "The store takes too long: after each of %d heartbeats more than %s had passed, and no attempt may start then, because other nodes may take this one for dead. Drain again when the store is faster, or raise deadAfter."
+            .formatted(MOST_IN_VAIN, startLimit),
+        null);
   }
 
   /** A beat itself took so long that nothing might start after it; the next may be quicker. */

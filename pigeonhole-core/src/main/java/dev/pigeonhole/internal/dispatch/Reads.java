@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -71,6 +72,7 @@ final class Reads {
   private final Deliveries store;
   private final Collection<CellState> cells;
   private final Function<Cell, HandlerLine> line;
+  private final LongSupplier nanos;
   private final long pollMin;
   private final long pollMax;
   private final int batchSize;
@@ -104,19 +106,24 @@ final class Reads {
   private long noPlacedBefore;
   private long placedPoll;
 
+  /**
+   * @param nanos a clock that never goes back, as {@link System#nanoTime}
+   */
   Reads(
       Deliveries store,
       Dispatcher.Settings settings,
       Collection<CellState> cells,
-      Function<Cell, HandlerLine> line) {
+      Function<Cell, HandlerLine> line,
+      LongSupplier nanos) {
     this.store = store;
+    this.nanos = nanos;
     this.cells = cells;
     this.line = line;
     this.pollMin = settings.pollMin().toNanos();
     this.pollMax = settings.pollMax().toNanos();
     this.batchSize = settings.batchSize();
     this.idlePoll = pollMin;
-    long now = System.nanoTime();
+    long now = nanos.getAsLong();
     nextForward = now;
     nextLookBack = now + LOOK_BACK;
     nextSweep = now + SWEEP;
@@ -139,7 +146,7 @@ final class Reads {
 
   /** A row with a place has come in. */
   void placedSoon() {
-    nextPlaced = System.nanoTime();
+    nextPlaced = nanos.getAsLong();
   }
 
   /** Rows with a place wait for this handler to have room for them. */
@@ -162,7 +169,7 @@ final class Reads {
   }
 
   void dueIn(Duration delay) {
-    dueAt(System.nanoTime() + delay.toNanos());
+    dueAt(nanos.getAsLong() + delay.toNanos());
   }
 
   private void dueAt(long at) {
@@ -177,7 +184,7 @@ final class Reads {
       sweepAgain = true; // the sweep under way may have passed it
       return;
     }
-    long at = System.nanoTime() + Math.max(LOOK_BACK, 20 * sweepTook);
+    long at = nanos.getAsLong() + Math.max(LOOK_BACK, 20 * sweepTook);
     if (at - nextSweep < 0) {
       nextSweep = at;
     }
@@ -185,7 +192,7 @@ final class Reads {
 
   /** Everything is due: fresh work, late work, and what was missed. */
   void lookNow() {
-    long now = System.nanoTime();
+    long now = nanos.getAsLong();
     looking = true;
     nextDue = now;
     noDueBefore = now;
@@ -198,7 +205,7 @@ final class Reads {
 
   /** The walk through what is due need not wait. */
   void walkNow() {
-    long now = System.nanoTime();
+    long now = nanos.getAsLong();
     cells.forEach(cell -> cell.noWalkBefore = now);
     walksOn = false;
   }
@@ -461,7 +468,7 @@ final class Reads {
         walking.add(cell);
       }
     }
-    long began = System.nanoTime();
+    long began = nanos.getAsLong();
     long took = 0;
     List<CellState> next = walking;
     for (int i = 0; i < CHUNKS_AT_ONCE && took < LONGEST_WALK && !next.isEmpty(); i++) {
@@ -471,7 +478,7 @@ final class Reads {
       }
       add(read.rows(), found);
       next = walking.stream().filter(this::walks).toList();
-      took = System.nanoTime() - began;
+      took = nanos.getAsLong() - began;
     }
     walksOn |= !next.isEmpty();
     for (CellState cell : walking) {
@@ -562,15 +569,15 @@ final class Reads {
         ranges.add(new Range(cell.cell, then, cell.cursor, MOST_LOOKED_BACK));
       }
     }
-    long began = System.nanoTime();
+    long began = nanos.getAsLong();
     if (!ranges.isEmpty()) {
       add(store.fresh(ranges), found);
     }
-    nextLookBack = now + Math.max(LOOK_BACK, 10 * (System.nanoTime() - began));
+    nextLookBack = now + Math.max(LOOK_BACK, 10 * (nanos.getAsLong() - began));
   }
 
   private void sweep(long now, ToIntFunction<List<Delivery>> found) {
-    long began = System.nanoTime();
+    long began = nanos.getAsLong();
     Map<Cell, Range> all = new HashMap<>();
     for (CellState cell : cells) {
       if (!cell.leaving && cell.cursor > 0 && line.apply(cell.cell).room() > 0) {
@@ -589,7 +596,7 @@ final class Reads {
       add(rows, found);
       sweeping = unfinished(sweeping, rows);
     }
-    sweepTook = System.nanoTime() - began;
+    sweepTook = nanos.getAsLong() - began;
     long pause = 20 * sweepTook;
     if (sweeping.isEmpty()) {
       pause = Math.max(sweepAgain ? LOOK_BACK : SWEEP, pause);

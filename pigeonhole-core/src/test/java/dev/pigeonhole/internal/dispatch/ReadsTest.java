@@ -128,16 +128,17 @@ class ReadsTest {
   private final Fake store = new Fake();
   private final CellState cell = new CellState(new CellRow(CELL, 1, 1, false), 0);
   private final HandlerLine line = Handlers.line(8, 100);
+  private long now = System.nanoTime(); // stands still from now on, but where a test moves it
   private final Reads reads = reads(List.of(cell));
   private final Set<Delivery> known = new HashSet<>();
-  private long now = System.nanoTime();
 
   private Reads reads(List<CellState> cells) {
     return new Reads(
         store,
         new Dispatcher.Settings(500, 3, Duration.ofMillis(100), Duration.ofSeconds(1)),
         cells,
-        asked -> line);
+        asked -> line,
+        () -> now);
   }
 
   private List<Long> turnAfter(long nanos) {
@@ -474,7 +475,6 @@ class ReadsTest {
 
     line.placed = 0;
     reads.roomMade();
-    now = Math.max(now, System.nanoTime()); // it has looked at the real clock
     assertThat(turnAfter(20 * MILLI)).contains(8L);
     assertThat(store.askedPlaced).hasSize(before + 1);
   }
