@@ -1,6 +1,7 @@
 package dev.pigeonhole;
 
 import dev.pigeonhole.internal.registry.Backoff;
+import dev.pigeonhole.internal.registry.Backoff.Limits;
 import dev.pigeonhole.internal.registry.Backoff.Rule;
 import dev.pigeonhole.internal.registry.Spans;
 import java.time.Duration;
@@ -32,14 +33,26 @@ public final class RetryPolicy {
     Duration cap = Duration.ofMinutes(5).compareTo(first) < 0 ? first : Duration.ofMinutes(5);
     return new RetryPolicy(
         new Backoff(
-            positive(first, "first wait"), cap, true, true, 5, List.of(), OptionalLong.empty()));
+            positive(first, "first wait"),
+            cap,
+            true,
+            true,
+            Limits.DEFAULTS,
+            List.of(),
+            OptionalLong.empty()));
   }
 
   /** The same wait after each failure, without jitter. */
   public static RetryPolicy fixed(Duration wait) {
     return new RetryPolicy(
         new Backoff(
-            positive(wait, "wait"), wait, false, false, 5, List.of(), OptionalLong.empty()));
+            positive(wait, "wait"),
+            wait,
+            false,
+            false,
+            Limits.DEFAULTS,
+            List.of(),
+            OptionalLong.empty()));
   }
 
   /** No wait is longer than this. */
@@ -51,7 +64,7 @@ public final class RetryPolicy {
           "The cap %s of a retry policy is shorter than its first wait %s. Raise the cap."
               .formatted(longest, backoff.base()));
     }
-    return with(longest, backoff.jitter(), backoff.maxAttempts(), backoff.rules(), backoff.seed());
+    return with(longest, backoff.jitter(), backoff.limits(), backoff.rules(), backoff.seed());
   }
 
   /** How many attempts in all, the first included; the last failure poisons. */
@@ -62,7 +75,23 @@ public final class RetryPolicy {
           "maxAttempts is %d, but the first attempt counts: use 1 to poison on the first failure."
               .formatted(attempts));
     }
-    return with(backoff.cap(), backoff.jitter(), attempts, backoff.rules(), backoff.seed());
+    return with(new Limits(attempts, backoff.maxUncounted()));
+  }
+
+  /**
+   * How many attempts of one delivery may end with an error of the database that is not its
+   * handler's fault, such as a deadlock or a lost connection. They do not count as failures, and
+   * the wait doubles from 0.5 s up to the longest of this policy. Every further one counts: 0 for
+   * all of them, 20 unless given.
+   */
+  public RetryPolicy maxUncounted(int runs) {
+    if (runs < 0) {
+      throw new ConfigurationException(
+          ErrorCode.ATTEMPTS_INVALID,
+          "maxUncounted is %d: use 0 to count each attempt that the database has cut short."
+              .formatted(runs));
+    }
+    return with(new Limits(backoff.maxAttempts(), runs));
   }
 
   /** Another policy for failures of this class; the first rule that matches decides. */
@@ -77,17 +106,13 @@ public final class RetryPolicy {
 
   /** Waits are exact: no random part. */
   public RetryPolicy withoutJitter() {
-    return with(backoff.cap(), false, backoff.maxAttempts(), backoff.rules(), backoff.seed());
+    return with(backoff.cap(), false, backoff.limits(), backoff.rules(), backoff.seed());
   }
 
   /** Makes the random part reproducible, for tests. */
   public RetryPolicy seededWith(long seed) {
     return with(
-        backoff.cap(),
-        backoff.jitter(),
-        backoff.maxAttempts(),
-        backoff.rules(),
-        OptionalLong.of(seed));
+        backoff.cap(), backoff.jitter(), backoff.limits(), backoff.rules(), OptionalLong.of(seed));
   }
 
   /** How many attempts in all, the first included. */
@@ -103,13 +128,17 @@ public final class RetryPolicy {
     List<Rule> more = new ArrayList<>(backoff.rules());
     more.add(rule);
     return with(
-        backoff.cap(), backoff.jitter(), backoff.maxAttempts(), List.copyOf(more), backoff.seed());
+        backoff.cap(), backoff.jitter(), backoff.limits(), List.copyOf(more), backoff.seed());
+  }
+
+  private RetryPolicy with(Limits limits) {
+    return with(backoff.cap(), backoff.jitter(), limits, backoff.rules(), backoff.seed());
   }
 
   private RetryPolicy with(
-      Duration cap, boolean jitter, int maxAttempts, List<Rule> rules, OptionalLong seed) {
+      Duration cap, boolean jitter, Limits limits, List<Rule> rules, OptionalLong seed) {
     return new RetryPolicy(
-        new Backoff(backoff.base(), cap, backoff.growing(), jitter, maxAttempts, rules, seed));
+        new Backoff(backoff.base(), cap, backoff.growing(), jitter, limits, rules, seed));
   }
 
   private static Duration positive(Duration duration, String what) {

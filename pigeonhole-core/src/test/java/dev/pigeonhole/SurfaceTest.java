@@ -21,6 +21,7 @@ class SurfaceTest {
             "fixed",
             "cappedAt",
             "maxAttempts",
+            "maxUncounted",
             "on",
             "poisonOn",
             "withoutJitter",

@@ -12,7 +12,7 @@ import java.util.Optional;
  * @param handler the exact handler key it was created under
  * @param failures attempts that failed
  * @param crashes lone runs that ended their process; other deaths accuse nobody
- * @param releases attempts cut by a shutdown
+ * @param releases attempts that did not count: cut by a shutdown, or by an error of the database
  * @param due when the next attempt may start, for a scheduled one
  * @param ended when it was completed or poisoned
  * @param lastFailure the newest failure; in a list without its stack, which {@link InboxAdmin#find}

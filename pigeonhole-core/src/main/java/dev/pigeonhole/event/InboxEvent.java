@@ -155,9 +155,20 @@ public sealed interface InboxEvent {
   /**
    * An attempt was cut by a shutdown, or gave way to it; it does not count.
    *
-   * @param releases how often that has happened to this delivery by now
+   * @param releases how many attempts of this delivery have not counted by now
    */
   record Released(String inbox, String handler, MessageRef message, int releases)
+      implements OfHandler {}
+
+  /**
+   * The database failed under a transactional handler. The attempt does not count as a failure and
+   * will be repeated.
+   *
+   * @param runs how many attempts of this delivery have not counted by now
+   * @param next the wait until the next attempt
+   */
+  record Uncounted(
+      String inbox, String handler, MessageRef message, int runs, Failure failure, Duration next)
       implements OfHandler {}
 
   /** Speaks of a run of a guard. */

@@ -119,6 +119,11 @@ public interface InboxListener {
       return with(InboxEvent.Released.class, action);
     }
 
+    /** Attempts under which the database failed; they do not count and will be repeated. */
+    public Choice onUncounted(Consumer<? super InboxEvent.Uncounted> action) {
+      return with(InboxEvent.Uncounted.class, action);
+    }
+
     /** Any one kind of event, also those without a method of their own. */
     public <E extends InboxEvent> Choice with(Class<E> type, Consumer<? super E> action) {
       List<Part<?>> more = new ArrayList<>(parts);

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param keyId the exact handler key the delivery was created under
  * @param failures attempts that ended with an exception or a timeout
  * @param crashes lone marks: attempts that ran alone and never came back
- * @param releases attempts cut by a shutdown
+ * @param releases attempts that did not count: cut by a shutdown, or by an error of the database
  * @param keyHash hash of the ordering key, or null
  * @param mark the incarnation that marked this row before dispatching it, or 0
  * @param late whether it stands in {@code later}: it has waited for a time or a release, or has a

@@ -18,9 +18,15 @@ public sealed interface Outcome {
 
   /**
    * To be tried again after the delay without counting a failure: version + 1, marks cleared. Used
-   * for infrastructure errors and for a handler's own "not my turn yet".
+   * for a handler's own "not my turn yet".
    */
   record LaterUncounted(Duration delay) implements Outcome {}
+
+  /**
+   * The database failed under the attempt. To be tried again after the delay: releases + 1, version
+   * + 1, marks cleared, the failure recorded but not counted.
+   */
+  record Uncounted(Duration delay, Failure failure) implements Outcome {}
 
   /**
    * The end of automatic attempts: the row becomes a poisoned one, kept until an operator acts.

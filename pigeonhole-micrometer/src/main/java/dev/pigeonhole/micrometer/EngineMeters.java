@@ -25,13 +25,23 @@ import java.util.function.ToDoubleFunction;
 
 /** What an inbox and an outbox have in common, because one engine is behind both. */
 final class EngineMeters {
-  /** Under which names the meters of one kind go. */
-  record Names(String prefix, String nameTag, String lineTag, String accept, String deliveries) {}
+  /**
+   * Under which names the meters of one kind go.
+   *
+   * @param transactional whether attempts may be part of a transaction of the store
+   */
+  record Names(
+      String prefix,
+      String nameTag,
+      String lineTag,
+      String accept,
+      String deliveries,
+      boolean transactional) {}
 
   static final Names INBOX =
-      new Names("pigeonhole.inbox", "inbox", "handler", ".accept", ".deliveries");
+      new Names("pigeonhole.inbox", "inbox", "handler", ".accept", ".deliveries", true);
   static final Names OUTBOX =
-      new Names("pigeonhole.outbox", "outbox", "channel", ".publish", ".messages");
+      new Names("pigeonhole.outbox", "outbox", "channel", ".publish", ".messages", false);
 
   /** The states of deliveries that are worth a gauge: completed ones only grow. */
   private static final Map<String, Function<HandlerCounts, Count>> STATES =
@@ -106,6 +116,8 @@ final class EngineMeters {
       lease(name, moved.move()).increment(moved.lanes());
     } else if (event instanceof InboxEvent.Pruned pruned) {
       pruned(name).increment(pruned.deleted());
+    } else if (event instanceof InboxEvent.Uncounted uncounted) {
+      uncounted(name, uncounted.handler()).increment();
     } else if (event instanceof InboxEvent.Stuck now) {
       stuck(name, now.handler(), now.stuckNow());
     } else if (event instanceof InboxEvent.Unstuck now) {
@@ -174,6 +186,14 @@ final class EngineMeters {
         .register(registry);
   }
 
+  private Counter uncounted(String name, String handler) {
+    return Counter.builder(names.prefix + ".uncounted")
+        .description("Attempts under which the database failed, and which do not count")
+        .baseUnit("attempts")
+        .tags(tags(name).and(names.lineTag, handler))
+        .register(registry);
+  }
+
   static String word(Enum<?> value) {
     return value.name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
@@ -201,6 +221,9 @@ final class EngineMeters {
               for (HandlerCounts each : overview.counts()) {
                 if (counted.add(each.handler())) {
                   deliveries(name, each.handler(), asking);
+                  if (names.transactional) {
+                    uncounted(name, each.handler());
+                  }
                 }
               }
               for (HandlerLag each : overview.lag()) {

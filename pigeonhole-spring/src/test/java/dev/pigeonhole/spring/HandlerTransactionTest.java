@@ -14,11 +14,14 @@ import dev.pigeonhole.support.TestDatabases;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.PersistenceContext;
 import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.dao.DataAccessResourceFailureException;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.transaction.annotation.Isolation;
 import org.springframework.transaction.annotation.Propagation;
@@ -255,6 +258,92 @@ class HandlerTransactionTest {
           .contains("DataIntegrityViolationException")
           .doesNotContain("COMMIT");
       assertThat(world.completed()).isZero();
+    }
+  }
+
+  static class Elsewhere {
+    private final Notes notes;
+    private final AtomicInteger calls = new AtomicInteger();
+
+    Elsewhere(Notes notes) {
+      this.notes = notes;
+    }
+
+    public int calls() {
+      return calls.get();
+    }
+
+    @InboxHandler(channel = "orders", key = "reserve-stock")
+    @Transactional
+    public void reserve(OrderPlaced order) {
+      calls.incrementAndGet();
+      notes.write(order.order());
+      String state =
+          switch (order.order()) {
+            case "o-1" -> "08001"; // unreachable
+            case "o-2" -> "40001"; // a deadlock
+            default -> "53300"; // too many connections
+          };
+      throw new DataAccessResourceFailureException(
+          "the stock database failed", new SQLException("not this database", state));
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void anErrorOfAnotherDatabaseIsAFailureOfTheHandler(TestDatabase database) {
+    try (World world = new World(database)) {
+      world
+          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class)
+          .with(Notes.class, Elsewhere.class)
+          .start();
+      for (int order = 1; order <= 3; order++) {
+        world.handle(order);
+
+        assertThat(world.delivery(order).state()).isEqualTo(DeliveryState.SCHEDULED);
+        assertThat(world.delivery(order).failures()).isEqualTo(1);
+        assertThat(world.delivery(order).releases()).isZero();
+        assertThat(world.bean(Elsewhere.class).calls()).isEqualTo(order);
+      }
+      assertThat(world.notes()).isZero();
+    }
+  }
+
+  static class Disconnected {
+    private final JdbcTemplate jdbc;
+    private final TestDatabase database;
+
+    Disconnected(JdbcTemplate jdbc, TestDatabase database) {
+      this.jdbc = jdbc;
+      this.database = database;
+    }
+
+    @InboxHandler(channel = "orders", key = "reserve-stock")
+    @Transactional
+    public void reserve(OrderPlaced order) {
+      boolean postgres = database.kind() == DatabaseKind.POSTGRES;
+      Long session =
+          jdbc.queryForObject(
+              postgres ? "SELECT pg_backend_pid()" : "SELECT CONNECTION_ID()", Long.class);
+      database.execute(
+          postgres ? "SELECT pg_terminate_backend(" + session + ")" : "KILL " + session);
+      jdbc.update("INSERT INTO note (order_id) VALUES (?)", order.order());
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void aLostConnectionOfTheInboxIsNotAFailureOfTheHandler(TestDatabase database) {
+    try (World world = new World(database)) {
+      world
+          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class)
+          .with(Disconnected.class)
+          .start();
+      world.handle(1);
+
+      assertThat(world.delivery(1).state()).isEqualTo(DeliveryState.SCHEDULED);
+      assertThat(world.delivery(1).failures()).isZero();
+      assertThat(world.delivery(1).releases()).isEqualTo(1);
     }
   }
 

@@ -162,6 +162,21 @@ abstract class SettleContract extends StoreFixture {
   }
 
   @Test
+  void anAttemptThatTheDatabaseHasCutShortIsRecordedAndNotCounted() {
+    Delivery delivery = failed(delivered("m", a), a, 1);
+    Failure reason = failure("the connection was lost");
+    settle(delivery, new Outcome.Uncounted(Duration.ofSeconds(3), reason));
+
+    assertThat(ready(a)).isEmpty();
+    assertThat(view("m", a).lastFailure()).contains(reason);
+    clock.advance(Duration.ofSeconds(3));
+    Delivery again = ready(a, delivery.seq());
+    assertThat(again.failures()).isEqualTo(1);
+    assertThat(again.releases()).isEqualTo(1);
+    assertThat(again.version()).isGreaterThan(delivery.version());
+  }
+
+  @Test
   void b48_aCountedPoisoningIsTheLastFailure() {
     Delivery fifth = failed(delivered("m", a), a, 4);
     settle(fifth, poisoned());

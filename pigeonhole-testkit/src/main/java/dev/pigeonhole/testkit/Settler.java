@@ -43,6 +43,10 @@ final class Settler {
     } else if (outcome instanceof Outcome.LaterUncounted later) {
       Delivery next = next(was, 1, was.failures(), crashes, 0);
       rows.replace(row, OpenRow.due(next, tables.now().plus(later.delay())));
+    } else if (outcome instanceof Outcome.Uncounted later) {
+      Delivery next = next(was, 1, was.failures(), crashes, 1);
+      rows.replace(row, OpenRow.due(next, tables.now().plus(later.delay())));
+      tables.record(next, later.failure());
     } else if (outcome instanceof Outcome.Poisoned poisoned) {
       int failures = poisoned.counted() ? was.failures() + 1 : was.failures();
       tables.poison(

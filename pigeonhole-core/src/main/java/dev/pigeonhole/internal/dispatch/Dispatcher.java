@@ -8,6 +8,7 @@ import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Settlement;
+import dev.pigeonhole.store.StoreException;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -18,6 +19,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Decides what runs next on this node. Its thread is the <em>reader</em> of logs, thread names and
@@ -39,6 +42,8 @@ import java.util.function.Predicate;
 final class Dispatcher {
   /** What the dispatcher is told about its inbox. */
   record Settings(int batchSize, int maxCrashes, Duration pollMin, Duration pollMax) {}
+
+  private static final Logger LOG = LoggerFactory.getLogger(Dispatcher.class);
 
   private final Deliveries store;
   private final Events events;
@@ -364,6 +369,8 @@ final class Dispatcher {
       reads.dueIn(retry.delay());
     } else if (outcome instanceof Outcome.LaterUncounted later) {
       reads.dueIn(later.delay());
+    } else if (outcome instanceof Outcome.Uncounted later) {
+      reads.dueIn(later.delay());
     }
     keys.settled(row, outcome, result.refused());
   }
@@ -386,6 +393,8 @@ final class Dispatcher {
           open.isHanded(row)
               && cells.contains(row.cell())
               && store.mark(List.of(row), node.incarnation(), false).isEmpty();
+    } catch (StoreException e) {
+      LOG.debug("The store could not say whether {} is free", row, e);
     } finally {
       answer.accept(free);
     }

@@ -15,6 +15,7 @@ import dev.pigeonhole.internal.registry.Spans;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Settlement;
+import dev.pigeonhole.store.StoreException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -32,13 +33,14 @@ import org.slf4j.spi.LoggingEventBuilder;
  */
 final class Endings {
   private static final Logger LOG = LoggerFactory.getLogger(Endings.class);
-  private static final Duration AFTER_STORE_ERROR = Duration.ofMillis(500);
+  private static final Duration AFTER_ERROR_OF_OURS = Duration.ofMillis(500);
 
   private final Settler settler;
   private final Events events;
   private final Backoff defaultRetry;
   private final InstantSource clock;
   private final LogLimit logLimit = new LogLimit(20, Duration.ofSeconds(1));
+  private final LogLimit uncountedLogLimit = new LogLimit(20, Duration.ofSeconds(1));
 
   Endings(Settler settler, Events events, Backoff defaultRetry, InstantSource clock) {
     this.settler = settler;
@@ -99,7 +101,7 @@ final class Endings {
       settler.add(new Settlement(delivery, outcome), () -> tellFailed(attempt, outcome, failure));
     } catch (Throwable e) {
       // An attempt that nobody settles would stay open until the process ends.
-      soonAgain(delivery);
+      settler.add(new Settlement(delivery, new Outcome.LaterUncounted(AFTER_ERROR_OF_OURS)), null);
       LOG.error("The end of an attempt of '{}' could not be judged", attempt.handler.key(), e);
     }
   }
@@ -128,9 +130,25 @@ final class Endings {
         });
   }
 
-  /** Something failed that is not the handler's fault: nothing is counted. */
-  void soonAgain(Delivery delivery) {
-    settler.add(new Settlement(delivery, new Outcome.LaterUncounted(AFTER_STORE_ERROR)), null);
+  /**
+   * The store failed under the attempt, and has rolled back. That is not the handler's fault,
+   * unless it happens again and again: then the handler must be doing something that the database
+   * does not bear. What the store will never do is never the handler's fault.
+   */
+  void storeFailed(Attempt attempt, StoreException e) {
+    Delivery delivery = attempt.work.delivery();
+    Backoff policy = policy(attempt);
+    int runs = delivery.releases() + 1;
+    if (runs > policy.maxUncounted() && e.kind() != StoreException.Kind.PERMANENT) {
+      failed(attempt, e);
+      return;
+    }
+    Failure failure = Failures.of(e, clock.instant());
+    Duration wait = policy.delayAfterUncounted(runs, random(policy, delivery));
+    attempt.ended(End.RELEASED, null);
+    settler.add(
+        new Settlement(delivery, new Outcome.Uncounted(wait, failure)),
+        () -> tellUncounted(attempt, runs, failure, wait));
   }
 
   /** The attempt was cut by a shutdown, or gave way to it. */
@@ -150,9 +168,13 @@ final class Endings {
   private static boolean gaveWay(Attempt attempt, Throwable thrown) {
     return attempt.stopRequested()
         && attempt.state() != Attempt.State.TIMED_OUT
-        && !(thrown instanceof PoisonException)
-        && !(thrown instanceof RetryLaterException)
+        && !decides(thrown)
         && !(thrown instanceof CodecException && !attempt.decoded());
+  }
+
+  /** Whether a handler says with it what is to become of the delivery. */
+  static boolean decides(Throwable thrown) {
+    return thrown instanceof PoisonException || thrown instanceof RetryLaterException;
   }
 
   /** A handler that reads other things fails like any other: this message could be read. */
@@ -327,11 +349,33 @@ final class Endings {
     LOG.debug("It failed with {}", failure.stack());
   }
 
+  private void tellUncounted(Attempt attempt, int runs, Failure failure, Duration next) {
+    int leftOut = uncountedLogLimit.leftOutBefore(System.nanoTime());
+    if (leftOut >= 0) {
+      line(LOG.atWarn(), "attempt-uncounted", attempt.handler.key(), attempt, failure)
+          .log(
+              "Attempt uncounted: the database failed under attempt {} to deliver {} to '{}' ({} of"
+                  + " {} attempts that need not count); the next one is in {}: {}{}",
+              attempt.attempt(),
+              Names.shown(attempt.message().toString()),
+              attempt.handler.key(),
+              runs,
+              policy(attempt).maxUncounted(),
+              Spans.shown(next),
+              Failures.line(failure),
+              leftOut == 0 ? "" : " (" + leftOut + " before this one were not logged)");
+      LOG.debug("It failed with {}", failure.stack());
+    }
+    events.tell(
+        new InboxEvent.Uncounted(
+            events.inbox(), attempt.handler.key(), attempt.message(), runs, failure, next));
+  }
+
   private void tellReleased(Attempt attempt, int releases) {
     if (releases % 10 == 0) {
       LOG.warn(
-          "Delivery of {} to '{}' was cut by a shutdown for the {}th time; is its handler"
-              + " slower than the grace period?",
+          "Delivery of {} to '{}' was cut by a shutdown, and {} of its attempts have not counted by"
+              + " now; is its handler slower than the grace period?",
           Names.shown(attempt.message().toString()),
           attempt.handler.key(),
           releases);

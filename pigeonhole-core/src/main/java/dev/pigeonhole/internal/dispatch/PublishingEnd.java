@@ -11,8 +11,6 @@ import java.sql.Connection;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Ends attempts of plain handlers that have published something: the receipt and what goes out
@@ -20,8 +18,6 @@ import org.slf4j.LoggerFactory;
  * meanwhile sends nothing.
  */
 final class PublishingEnd {
-  private static final Logger LOG = LoggerFactory.getLogger(PublishingEnd.class);
-
   /** The handler has returned, so nobody needs more time than a statement of ours. */
   private record Staging(Attempt attempt) implements Transactions.Work {
     @Override
@@ -37,14 +33,20 @@ final class PublishingEnd {
 
   private final @Nullable Transactions store;
   private final Endings endings;
+  private final StoreFailures storeFailures;
   private final Runner.Surroundings surroundings;
 
   /**
    * @param store null for one without transactions; inboxes with an outbox are not built on it
    */
-  PublishingEnd(@Nullable Transactions store, Endings endings, Runner.Surroundings surroundings) {
+  PublishingEnd(
+      @Nullable Transactions store,
+      Endings endings,
+      StoreFailures storeFailures,
+      Runner.Surroundings surroundings) {
     this.store = store;
     this.endings = endings;
+    this.storeFailures = storeFailures;
     this.surroundings = surroundings;
   }
 
@@ -86,19 +88,11 @@ final class PublishingEnd {
    * what the outbox will never take is a failure like any other.
    */
   private void again(Attempt attempt, StoreException e) {
-    Delivery delivery = attempt.work.delivery();
     StoreException refused = attempt.outgoing().refused();
-    if (refused != null) {
-      endings.failed(attempt, refused);
-      return;
-    }
-    if (e.kind() == StoreException.Kind.PERMANENT) {
-      LOG.warn("The store refuses the receipt of handler '{}'", attempt.handler.key(), e);
-    }
-    if (e.kind() == StoreException.Kind.UNKNOWN) {
-      surroundings.notOurs(delivery); // reading again tells
+    if (refused == null) {
+      storeFailures.end(attempt, e);
     } else {
-      endings.soonAgain(delivery);
+      endings.failed(attempt, refused);
     }
   }
 }

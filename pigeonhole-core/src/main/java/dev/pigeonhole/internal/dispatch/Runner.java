@@ -95,13 +95,14 @@ final class Runner {
     this.stopping = stopping;
     this.surroundings = surroundings;
     this.outbox = outbox;
-    this.publishing = new PublishingEnd(transactions, endings, surroundings);
+    StoreFailures storeFailures = new StoreFailures(endings, timeouts, surroundings);
+    this.publishing = new PublishingEnd(transactions, endings, storeFailures, surroundings);
     this.batches = new BatchRunner(this, interception, timeouts);
     this.transactional =
         transactions == null
             ? null
             : new TransactionalRunner(
-                transactions, this, interception, timeouts, endings, surroundings);
+                transactions, this, interception, timeouts, endings, storeFailures, surroundings);
   }
 
   /** Attempts under way now. */

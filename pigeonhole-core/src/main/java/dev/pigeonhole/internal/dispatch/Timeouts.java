@@ -60,16 +60,20 @@ final class Timeouts {
     }
   }
 
-  /** Runs something short later, unless the inbox has stopped by then. */
-  void later(Duration wait, Runnable task) {
+  /**
+   * Runs something short later; false if it never will, by hand or because the inbox has stopped.
+   */
+  boolean later(Duration wait, Runnable task) {
     ScheduledExecutorService chosen = timer;
     if (chosen == null) {
-      return;
+      return false;
     }
     try {
       Future<?> unused = chosen.schedule(task, wait.toNanos(), TimeUnit.NANOSECONDS);
+      return true;
     } catch (RejectedExecutionException e) {
       LOG.debug("The inbox has stopped", e);
+      return false;
     }
   }
 

@@ -25,8 +25,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Runs attempts whose effects commit together with their receipts: one in a transaction, or several
@@ -38,8 +36,6 @@ import org.slf4j.LoggerFactory;
  * or not the handler ever returns: nothing that it does can commit any more.
  */
 final class TransactionalRunner {
-  private static final Logger LOG = LoggerFactory.getLogger(TransactionalRunner.class);
-
   /** A slow delivery keeps the effects of the others invisible, and their rows locked. */
   private static final Duration MOST_SHARED_TIME = Duration.ofMillis(20);
 
@@ -126,6 +122,7 @@ final class TransactionalRunner {
   private final Interception interception;
   private final Timeouts timeouts;
   private final Endings endings;
+  private final StoreFailures storeFailures;
   private final Runner.Surroundings surroundings;
   private final Map<String, Long> sharingOffUntil = new ConcurrentHashMap<>();
 
@@ -135,12 +132,14 @@ final class TransactionalRunner {
       Interception interception,
       Timeouts timeouts,
       Endings endings,
+      StoreFailures storeFailures,
       Runner.Surroundings surroundings) {
     this.store = store;
     this.runner = runner;
     this.interception = interception;
     this.timeouts = timeouts;
     this.endings = endings;
+    this.storeFailures = storeFailures;
     this.surroundings = surroundings;
   }
 
@@ -196,9 +195,10 @@ final class TransactionalRunner {
     try {
       done = store.run(unit.group.stream().map(Work::delivery).toList(), unit);
     } catch (Transactions.WorkFailedException e) {
+      Throwable cause = e.getCause() == null ? e : e.getCause();
       StoreException publishing = unit.attempt(e.delivery()).outgoing().failure();
-      return publishing == null
-          ? failedUnit(unit, e.getCause() == null ? e : e.getCause())
+      return publishing == null || Endings.decides(cause)
+          ? failedUnit(unit, cause)
           : failedStore(unit, publishing);
     } catch (StoreException e) {
       return failedStore(unit, e);
@@ -236,17 +236,12 @@ final class TransactionalRunner {
     if (!unit.close()) {
       return List.of(); // its handler came back too late
     }
-    String handler = unit.line.handler.key();
     if (unit.shared) {
       if (e.deadlock()) {
-        sharingOffUntil.put(handler, System.nanoTime() + NO_SHARING_AFTER_DEADLOCK.toNanos());
+        sharingOffUntil.put(
+            unit.line.handler.key(), System.nanoTime() + NO_SHARING_AFTER_DEADLOCK.toNanos());
       }
       return unit.group;
-    }
-    if (e.kind() == StoreException.Kind.PERMANENT) {
-      LOG.warn("The store refuses to run handler {}", handler, e);
-    } else {
-      LOG.debug("The store failed under handler {}; it does not count", handler, e);
     }
     for (Work work : unit.group) {
       Attempt attempt = unit.attempt(work.delivery());
@@ -255,10 +250,8 @@ final class TransactionalRunner {
         settleFailed(attempt, e);
       } else if (refused != null) {
         settleFailed(attempt, refused); // no other attempt would help, so it counts
-      } else if (e.kind() == StoreException.Kind.UNKNOWN) {
-        surroundings.notOurs(work.delivery()); // reading again tells
       } else {
-        endings.soonAgain(work.delivery());
+        storeFailures.end(attempt, e);
       }
     }
     return List.of();

@@ -11,7 +11,6 @@ import org.jspecify.annotations.Nullable;
  * A retry policy as it was declared, and what it decides.
  *
  * @param base the wait after the first failure
- * @param maxAttempts how many in all, the first included
  * @param rules other policies for some failures; the first that matches decides
  * @param seed makes the random part reproducible
  */
@@ -20,7 +19,7 @@ public record Backoff(
     Duration cap,
     boolean growing,
     boolean jitter,
-    int maxAttempts,
+    Limits limits,
     List<Rule> rules,
     OptionalLong seed) {
 
@@ -31,9 +30,29 @@ public record Backoff(
           Duration.ofMinutes(5),
           true,
           true,
-          5,
+          Limits.DEFAULTS,
           List.of(),
           OptionalLong.empty());
+
+  private static final Duration FIRST_UNCOUNTED = Duration.ofMillis(500);
+
+  /**
+   * How often a delivery is tried.
+   *
+   * @param maxAttempts how many attempts that count in all, the first included
+   * @param maxUncounted how many attempts may end with an error of the database that does not count
+   */
+  public record Limits(int maxAttempts, int maxUncounted) {
+    public static final Limits DEFAULTS = new Limits(5, 20);
+  }
+
+  public int maxAttempts() {
+    return limits.maxAttempts();
+  }
+
+  public int maxUncounted() {
+    return limits.maxUncounted();
+  }
 
   /** Failures of this class follow another policy, or none: then they poison. */
   public record Rule(Class<? extends Throwable> type, @Nullable Backoff backoff) {}
@@ -50,7 +69,7 @@ public record Backoff(
         return other == null ? Optional.empty() : other.after(failures, cause, random);
       }
     }
-    return failures >= maxAttempts ? Optional.empty() : Optional.of(delayAfter(failures, random));
+    return failures >= maxAttempts() ? Optional.empty() : Optional.of(delayAfter(failures, random));
   }
 
   /** Whether failures of this kind are never worth another attempt. */
@@ -66,19 +85,28 @@ public record Backoff(
 
   /** The wait after this many failures, whatever they were. */
   public Duration delayAfter(int failures, RandomGenerator random) {
-    long first = base.toNanos();
-    long whole = first;
-    if (growing) {
-      whole = cap.toNanos();
-      int doublings = Math.min(Math.max(failures - 1, 0), 62);
-      // Shifting may overflow long before the cap is reached; compare by shifting the cap back.
-      if (first <= (whole >> doublings)) {
-        whole = first << doublings;
-      }
-    }
+    return jittered(growing ? grown(base, failures) : base, random);
+  }
+
+  /** The wait after this many attempts that did not count: short at first, for most are short. */
+  public Duration delayAfterUncounted(int runs, RandomGenerator random) {
+    return jittered(grown(FIRST_UNCOUNTED, runs), random);
+  }
+
+  /** Doubles with each time, up to the cap. */
+  private Duration grown(Duration first, int times) {
+    int doublings = Math.min(Math.max(times - 1, 0), 62);
+    // Shifting may overflow long before the cap is reached; compare by shifting the cap back.
+    return first.toNanos() <= (cap.toNanos() >> doublings)
+        ? Duration.ofNanos(first.toNanos() << doublings)
+        : cap;
+  }
+
+  private Duration jittered(Duration wait, RandomGenerator random) {
     if (!jitter) {
-      return Duration.ofNanos(whole);
+      return wait;
     }
+    long whole = wait.toNanos();
     long half = whole / 2;
     return Duration.ofNanos(half + random.nextLong(whole - half + 1));
   }

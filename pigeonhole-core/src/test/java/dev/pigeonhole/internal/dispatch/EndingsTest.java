@@ -46,7 +46,7 @@ class EndingsTest {
               Duration.ofSeconds(7),
               false,
               false,
-              3,
+              new Backoff.Limits(3, 2),
               List.of(),
               OptionalLong.empty()),
           () -> Instant.EPOCH);
@@ -216,8 +216,9 @@ class EndingsTest {
     assertThat(logged(Level.WARN))
         .hasSize(2)
         .allMatch(line -> line.contains("m-7") && line.contains("'h'"));
-    assertThat(logged(Level.WARN).get(0)).contains("for the 10th time", "grace period");
-    assertThat(logged(Level.WARN).get(1)).contains("for the 20th time");
+    assertThat(logged(Level.WARN).get(0))
+        .contains("10 of its attempts have not counted", "grace period");
+    assertThat(logged(Level.WARN).get(1)).contains("20 of its attempts");
   }
 
   @Test

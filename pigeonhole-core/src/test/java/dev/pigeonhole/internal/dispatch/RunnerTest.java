@@ -46,7 +46,7 @@ class RunnerTest {
         Duration.ofSeconds(7),
         false,
         false,
-        1,
+        new Backoff.Limits(1, 2),
         List.of(),
         OptionalLong.empty());
   }

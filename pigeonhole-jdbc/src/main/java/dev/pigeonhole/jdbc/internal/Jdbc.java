@@ -225,12 +225,25 @@ final class Jdbc {
     }
 
     /**
-     * The error that the database gave under a handler. One who writes beside the connection that
-     * we watch is known by what it throws.
+     * The error that the database gave under a handler. In a transaction that a framework manages,
+     * the handler may write beside the connection that we watch, and is known by what it throws.
+     * That may be an error of another database: it is believed if our transaction has ended with
+     * it, and if it is a lock timeout, which ends no transaction on some databases.
+     *
+     * @param canary knows whether the transaction is still the one that the handler began in
      */
-    @Nullable SQLException errorOf(UnitConnection unit, @Nullable Throwable thrown) {
+    @Nullable SQLException errorOf(
+        UnitConnection unit, @Nullable Throwable thrown, Statements.Canary canary) {
       SQLException seen = unit.error();
-      return seen != null || managed == null ? seen : Errors.within(thrown);
+      SQLException told = managed == null ? null : Errors.within(thrown);
+      if (seen != null || told == null || dialect.fault(told) == Fault.LOCK_TIMEOUT) {
+        return seen == null ? told : seen;
+      }
+      try {
+        return canary.alive() ? null : told;
+      } catch (SQLException e) {
+        return dialect.fault(e) == Fault.LOST ? e : told;
+      }
     }
 
     /** Sends what the handler's framework has held back. */

@@ -152,7 +152,7 @@ final class JdbcGuards implements Guards {
           borrowed.managed() ? statements.strictCanary(session) : statements.canary(session);
       Done done;
       try {
-        done = unlimited(borrowed, purpose(request), entered.handler(), work, clean);
+        done = unlimited(borrowed, canary, purpose(request), entered.handler(), work, clean);
         if (!canary.alive()) {
           throw lost(done);
         }
@@ -232,6 +232,7 @@ final class JdbcGuards implements Guards {
    */
   private Done unlimited(
       Jdbc.Borrowed borrowed,
+      Statements.Canary canary,
       Purpose purpose,
       HandlerId handler,
       Work work,
@@ -239,7 +240,7 @@ final class JdbcGuards implements Guards {
       throws SQLException, WorkFailedException, Undone {
     borrowed.liftNetworkLimit();
     try {
-      return work(borrowed, unit(borrowed.connection, purpose), handler, work, clean);
+      return work(borrowed, unit(borrowed.connection, purpose), canary, handler, work, clean);
     } finally {
       borrowed.limitNetwork();
     }
@@ -303,7 +304,7 @@ final class JdbcGuards implements Guards {
       Done done;
       try {
         UnitConnection unit = unit(connection, purpose(request));
-        done = work(null, unit, entered.handler(), work, clean);
+        done = work(null, unit, canary, entered.handler(), work, clean);
       } catch (WorkFailedException e) {
         open = false;
         undo(connection, before, e.getCause());
@@ -379,6 +380,7 @@ final class JdbcGuards implements Guards {
   private Done work(
       Jdbc.@Nullable Borrowed borrowed,
       UnitConnection unit,
+      Statements.Canary canary,
       HandlerId handler,
       Work work,
       @Nullable Savepoint clean)
@@ -402,7 +404,7 @@ final class JdbcGuards implements Guards {
     } finally {
       unit.end();
     }
-    SQLException error = borrowed == null ? unit.error() : borrowed.errorOf(unit, thrown);
+    SQLException error = borrowed == null ? unit.error() : borrowed.errorOf(unit, thrown, canary);
     if (error != null && !unit.aborted()) {
       Fault fault = jdbc.dialect.fault(error);
       if (fault == Fault.DEADLOCK || fault == Fault.LOST) {

@@ -2,6 +2,8 @@ package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.PoisonException;
+import dev.pigeonhole.RetryLaterException;
 import dev.pigeonhole.jdbc.internal.Session.LockWait;
 import dev.pigeonhole.store.CrashPoints;
 import dev.pigeonhole.store.Delivery;
@@ -50,7 +52,7 @@ final class JdbcTransactions implements Transactions {
           borrowed.managed() ? statements.strictCanary(session) : statements.canary(session);
       CrashPoints.reach("tx.locked");
       List<Delivery> ours =
-          work(borrowed, deliveries.stream().filter(locked::contains).toList(), work);
+          work(borrowed, canary, deliveries.stream().filter(locked::contains).toList(), work);
       CrashPoints.reach("tx.work-done");
       Delivery last = ours.get(ours.size() - 1);
       if (!canary.alive()) {
@@ -84,7 +86,8 @@ final class JdbcTransactions implements Transactions {
   }
 
   /** Runs the work; answers the deliveries that it was run for. */
-  private List<Delivery> work(Jdbc.Borrowed borrowed, List<Delivery> deliveries, Work work)
+  private List<Delivery> work(
+      Jdbc.Borrowed borrowed, Statements.Canary canary, List<Delivery> deliveries, Work work)
       throws SQLException, WorkFailedException {
     List<Delivery> run = new ArrayList<>();
     UnitConnection unit = new UnitConnection(borrowed.connection, jdbc.dialect);
@@ -102,7 +105,10 @@ final class JdbcTransactions implements Transactions {
         } catch (Throwable e) {
           thrown = e;
         }
-        judge(each, borrowed.errorOf(unit, thrown), unit, thrown);
+        if (thrown instanceof PoisonException || thrown instanceof RetryLaterException) {
+          throw new WorkFailedException(each, thrown); // what the handler decides goes first
+        }
+        judge(each, borrowed.errorOf(unit, thrown, canary), unit, thrown);
         run.add(each);
         if (work.enough()) {
           break;

@@ -5,6 +5,7 @@ import dev.pigeonhole.store.Ahead;
 import dev.pigeonhole.store.AheadRead;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.NewMessage;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.time.Instant;
@@ -252,10 +253,28 @@ final class MariaDbStatements implements Statements {
    */
   @Override
   public Canary canary(Session session) throws SQLException {
-    Savepoint first = session.connection.setSavepoint();
-    return () -> {
+    return new FirstSavepoint(session.connection);
+  }
+
+  private static final class FirstSavepoint implements Canary {
+    private final Connection connection;
+    private final Savepoint first;
+    private boolean released;
+
+    FirstSavepoint(Connection connection) throws SQLException {
+      this.connection = connection;
+      this.first = connection.setSavepoint();
+    }
+
+    /** Who asks twice asks after the end of the work, and hears the same. */
+    @Override
+    public boolean alive() throws SQLException {
+      if (released) {
+        return true;
+      }
       try {
-        session.connection.releaseSavepoint(first);
+        connection.releaseSavepoint(first);
+        released = true;
         return true;
       } catch (SQLException e) {
         if (e.getErrorCode() == TRANSACTION_IS_NOT_OURS) {
@@ -263,6 +282,6 @@ final class MariaDbStatements implements Statements {
         }
         throw e;
       }
-    };
+    }
   }
 }

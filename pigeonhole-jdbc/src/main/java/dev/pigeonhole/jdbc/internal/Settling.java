@@ -71,6 +71,17 @@ final class Settling {
         failed.add(new Failed(each, retry.failure(), each.failures() + 1));
       } else if (outcome instanceof Outcome.LaterUncounted later) {
         waiting.add(Waiting.as(each, later.delay(), "later"));
+      } else if (outcome instanceof Outcome.Uncounted later) {
+        waiting.add(
+            new Waiting(
+                each,
+                each.failures(),
+                each.crashes(),
+                each.releases() + 1,
+                later.delay(),
+                0,
+                "later"));
+        failed.add(new Failed(each, later.failure(), each.failures()));
       } else if (outcome instanceof Outcome.Blocked) {
         boolean still = blocked.contains(each);
         waiting.add(Waiting.as(each, still ? null : Duration.ZERO, still ? "blocked" : "later"));

@@ -239,19 +239,25 @@ public record PigeonholeProperties(
    * When failed attempts are tried again.
    *
    * @param maxAttempts Attempts in all, the first included.
+   * @param maxUncounted Attempts of one delivery that an error of the database may end without
+   *     counting.
    * @param initialDelay Wait after the first failure. It doubles with each further one.
    * @param maxDelay No wait is longer.
    * @param jitter Whether waits are shortened by a random part, up to a half.
    */
   public record Retry(
       @DefaultValue("5") int maxAttempts,
+      @DefaultValue("20") int maxUncounted,
       @DefaultValue("2s") Duration initialDelay,
       @DefaultValue("5m") Duration maxDelay,
       @DefaultValue("true") boolean jitter) {
 
     RetryPolicy policy() {
       RetryPolicy policy =
-          RetryPolicy.exponential(initialDelay).cappedAt(maxDelay).maxAttempts(maxAttempts);
+          RetryPolicy.exponential(initialDelay)
+              .cappedAt(maxDelay)
+              .maxAttempts(maxAttempts)
+              .maxUncounted(maxUncounted);
       return jitter ? policy : policy.withoutJitter();
     }
   }
@@ -367,7 +373,7 @@ public record PigeonholeProperties(
       @DefaultValue("true") boolean jitter) {
 
     Retry asOthers() {
-      return new Retry(maxAttempts, initialDelay, maxDelay, jitter);
+      return new Retry(maxAttempts, 0, initialDelay, maxDelay, jitter); // sends in no transaction
     }
   }
 
@@ -402,12 +408,15 @@ public record PigeonholeProperties(
    * for all.
    *
    * @param maxAttempts Attempts in all, the first included.
+   * @param maxUncounted Attempts of one delivery that an error of the database may end without
+   *     counting.
    * @param initialDelay Wait after the first failure. It doubles with each further one.
    * @param maxDelay No wait is longer.
    * @param jitter Whether waits are shortened by a random part, up to a half.
    */
   public record OwnRetry(
       @Nullable Integer maxAttempts,
+      @Nullable Integer maxUncounted,
       @Nullable Duration initialDelay,
       @Nullable Duration maxDelay,
       @Nullable Boolean jitter) {
@@ -416,6 +425,7 @@ public record PigeonholeProperties(
     Retry or(Retry others) {
       return new Retry(
           maxAttempts == null ? others.maxAttempts : maxAttempts,
+          maxUncounted == null ? others.maxUncounted : maxUncounted,
           initialDelay == null ? others.initialDelay : initialDelay,
           maxDelay == null ? others.maxDelay : maxDelay,
           jitter == null ? others.jitter : jitter);

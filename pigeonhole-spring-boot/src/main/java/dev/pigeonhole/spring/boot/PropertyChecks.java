@@ -285,6 +285,13 @@ final class PropertyChecks {
           retry.maxAttempts() + "",
           "at least 1, for the first attempt counts");
     }
+    if (retry.maxUncounted() < 0) {
+      refuse(
+          ErrorCode.ATTEMPTS_INVALID,
+          at + "max-uncounted",
+          retry.maxUncounted() + "",
+          "at least 0, which counts every attempt");
+    }
     Duration least = Duration.ofNanos(1);
     between(
         ErrorCode.BACKOFF_INVALID, at + "initial-delay", retry.initialDelay(), least, YEAR, "1ns");

@@ -26,7 +26,8 @@ class PropertiesTest {
     PigeonholeProperties.OwnRetry own = properties.handlers().get("reserve-stock").retry();
     assertThat(own.or(properties.inbox().retry()))
         .isEqualTo(
-            new PigeonholeProperties.Retry(9, Duration.ofSeconds(3), Duration.ofMinutes(5), true));
+            new PigeonholeProperties.Retry(
+                9, 20, Duration.ofSeconds(3), Duration.ofMinutes(5), true));
     assertThat(properties.handlers().get("order.placed").rate()).isEqualTo(2.5);
   }
 

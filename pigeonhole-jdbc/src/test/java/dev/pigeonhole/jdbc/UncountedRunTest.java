@@ -1,0 +1,291 @@
+package dev.pigeonhole.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.HandlerOption;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.PoisonException;
+import dev.pigeonhole.RetryLaterException;
+import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.TransactionalHandler;
+import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.admin.DeliveryView;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The database disturbs a transactional handler: that is not the handler's failure, but neither may
+ * it go on for ever without a trace, and what the handler decides counts all the same.
+ */
+class UncountedRunTest {
+  private static final Duration LIMIT = Duration.ofMinutes(5);
+
+  private final AtomicInteger runs = new AtomicInteger();
+  private final BlockingQueue<InboxEvent> told = new LinkedBlockingQueue<>();
+  private final Logger logger = (Logger) LoggerFactory.getLogger("dev.pigeonhole");
+  private final ListAppender<ILoggingEvent> log = new ListAppender<>();
+
+  @AfterEach
+  void stopListening() {
+    logger.detachAppender(log);
+  }
+
+  private static void run(Connection connection, String sql) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+
+  private Inbox inbox(
+      TestDatabase database, RetryPolicy policy, TransactionalHandler<String> handler) {
+    Schema.migrate(database.dataSource());
+    return Inbox.on(JdbcStore.of(database.pool(20)))
+        .listener(told::add)
+        .channel(
+            Channel.named("c")
+                .on(String.class)
+                .handleInTransaction(
+                    "h",
+                    (text, tx) -> {
+                      runs.incrementAndGet();
+                      handler.handle(text, tx);
+                    },
+                    HandlerOption.retrying(policy))
+                .build())
+        .build();
+  }
+
+  private static DeliveryView view(Inbox inbox) {
+    return inbox.find("c", "m", "h").orElseThrow();
+  }
+
+  private static void reaches(Inbox inbox, DeliveryState state) {
+    Eventually.passes(LIMIT, () -> assertThat(view(inbox).state()).isEqualTo(state));
+  }
+
+  private InboxEvent.Uncounted uncounted() throws InterruptedException {
+    long deadline = System.nanoTime() + LIMIT.toNanos();
+    while (System.nanoTime() < deadline) {
+      InboxEvent event = told.poll(1, TimeUnit.SECONDS);
+      if (event instanceof InboxEvent.Uncounted uncounted) {
+        return uncounted;
+      }
+    }
+    throw new AssertionError("no run was told as uncounted");
+  }
+
+  /** A connection that keeps row 1 of the table "taken" while it is open. */
+  private static Connection holder(TestDatabase database) throws SQLException {
+    database.execute("CREATE TABLE taken (id int PRIMARY KEY)");
+    database.execute("INSERT INTO taken VALUES (1)");
+    Connection holder = database.dataSource().getConnection();
+    holder.setAutoCommit(false);
+    run(holder, "SELECT * FROM taken WHERE id = 1 FOR UPDATE");
+    return holder;
+  }
+
+  private static void lockNoWait(Connection connection) throws SQLException {
+    run(connection, "SELECT * FROM taken WHERE id = 1 FOR UPDATE NOWAIT");
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void whoPoisonsAfterALockedRowIsObeyed(TestDatabase database) throws Exception {
+    Inbox inbox =
+        inbox(
+            database,
+            RetryPolicy.defaults(),
+            (text, tx) -> {
+              try {
+                lockNoWait(tx.connection());
+              } catch (SQLException e) {
+                throw new PoisonException("never");
+              }
+            });
+    try (Connection holder = holder(database);
+        RunningInbox running = inbox.start()) {
+      inbox.accept("c", Message.of("m", "x"));
+      reaches(inbox, DeliveryState.POISONED);
+      assertThat(running.healthy()).isTrue();
+      holder.rollback();
+    }
+    assertThat(runs).hasValue(1);
+    assertThat(view(inbox).failures()).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void whoAsksForAnotherTimeAfterALockedRowIsObeyed(TestDatabase database) throws Exception {
+    Inbox inbox =
+        inbox(
+            database,
+            RetryPolicy.defaults(),
+            (text, tx) -> {
+              try {
+                lockNoWait(tx.connection());
+              } catch (SQLException e) {
+                throw RetryLaterException.after(Duration.ofHours(1));
+              }
+            });
+    try (Connection holder = holder(database);
+        RunningInbox running = inbox.start()) {
+      inbox.accept("c", Message.of("m", "x"));
+      reaches(inbox, DeliveryState.SCHEDULED);
+      assertThat(view(inbox).due().orElseThrow())
+          .isAfter(Instant.now().plus(Duration.ofMinutes(50)));
+      assertThat(running.healthy()).isTrue();
+      holder.rollback();
+    }
+    assertThat(runs).hasValue(1);
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void whoPoisonsAfterItsConnectionIsGoneIsObeyed(TestDatabase database) throws Exception {
+    Inbox inbox =
+        inbox(
+            database,
+            RetryPolicy.defaults(),
+            (text, tx) -> {
+              try {
+                kill(database, tx.connection());
+                run(tx.connection(), "SELECT 1");
+              } catch (SQLException e) {
+                throw new PoisonException("never");
+              }
+            });
+    try (RunningInbox running = inbox.start()) {
+      inbox.accept("c", Message.of("m", "x"));
+      reaches(inbox, DeliveryState.POISONED);
+      assertThat(running.healthy()).isTrue();
+    }
+    assertThat(runs).hasValue(1);
+  }
+
+  private static long session(TestDatabase database, Connection connection) throws SQLException {
+    boolean postgres = database.kind() == DatabaseKind.POSTGRES;
+    try (Statement statement = connection.createStatement();
+        ResultSet rows =
+            statement.executeQuery(
+                postgres ? "SELECT pg_backend_pid()" : "SELECT CONNECTION_ID()")) {
+      rows.next();
+      return rows.getLong(1);
+    }
+  }
+
+  private static void kill(TestDatabase database, Connection connection) throws SQLException {
+    long session = session(database, connection);
+    boolean postgres = database.kind() == DatabaseKind.POSTGRES;
+    database.execute(postgres ? "SELECT pg_terminate_backend(" + session + ")" : "KILL " + session);
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void uncountedRunsBackOffAndAreShownAndCountAfterTheLimit(TestDatabase database)
+      throws Exception {
+    log.start();
+    logger.addAppender(log);
+    Inbox inbox =
+        inbox(
+            database,
+            RetryPolicy.fixed(Duration.ofMillis(1)).maxUncounted(2).maxAttempts(2),
+            (text, tx) -> lockNoWait(tx.connection()));
+    try (Connection holder = holder(database);
+        RunningInbox running = inbox.start()) {
+      inbox.accept("c", Message.of("m", "x"));
+      InboxEvent.Uncounted first = uncounted();
+      assertThat(first.handler()).isEqualTo("h");
+      assertThat(first.message().id()).isEqualTo("m");
+      assertThat(first.runs()).isEqualTo(1);
+      assertThat(uncounted().runs()).isEqualTo(2);
+      reaches(inbox, DeliveryState.POISONED);
+      assertThat(running.healthy()).isTrue();
+      holder.rollback();
+    }
+    assertThat(runs).as("2 that do not count and 2 that do").hasValue(4);
+    assertThat(view(inbox).releases()).isEqualTo(2);
+    assertThat(view(inbox).failures()).isEqualTo(2);
+    assertThat(List.copyOf(log.list))
+        .filteredOn(event -> event.getLevel() == Level.WARN)
+        .extracting(ILoggingEvent::getFormattedMessage)
+        .filteredOn(line -> line.startsWith("Attempt uncounted"))
+        .hasSize(2)
+        .allSatisfy(line -> assertThat(line).contains("c/m", "'h'"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void aHandlerWhoseConnectionIsCutEachTimeBacksOff(TestDatabase database) throws Exception {
+    Inbox inbox =
+        inbox(
+            database,
+            RetryPolicy.exponential(Duration.ofMinutes(1)),
+            (text, tx) -> {
+              kill(database, tx.connection());
+              run(tx.connection(), "SELECT 1");
+            });
+    try (RunningInbox running = inbox.start()) {
+      inbox.accept("c", Message.of("m", "x"));
+      InboxEvent.Uncounted first = uncounted();
+      InboxEvent.Uncounted second = uncounted();
+      InboxEvent.Uncounted third = uncounted();
+      assertThat(List.of(first.next(), second.next(), third.next())).isSorted();
+      assertThat(third.next()).isGreaterThan(first.next());
+      assertThat(view(inbox).failures()).isZero();
+      assertThat(view(inbox).releases()).isEqualTo(3);
+      assertThat(view(inbox).lastFailure()).as("an operator sees why").isPresent();
+      assertThat(running.healthy()).isTrue();
+    }
+  }
+
+  @Test
+  void aHandlerThatIsSlowerThanTheServersPatienceIsNotRunForEver() throws Exception {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
+      Inbox inbox =
+          inbox(
+              database,
+              RetryPolicy.fixed(Duration.ofMillis(1)).maxUncounted(1).maxAttempts(2),
+              (text, tx) -> {
+                run(tx.connection(), "SET LOCAL idle_in_transaction_session_timeout = 100");
+                long session = session(database, tx.connection());
+                // The server ends the session, and tells nobody before the next statement.
+                String sessions = "SELECT count(*) FROM pg_stat_activity WHERE pid = " + session;
+                Eventually.until(LIMIT, () -> database.count(sessions) == 0);
+              });
+      try (RunningInbox running = inbox.start()) {
+        inbox.accept("c", Message.of("m", "x"));
+        assertThat(uncounted().runs()).isEqualTo(1);
+        reaches(inbox, DeliveryState.POISONED);
+        assertThat(running.healthy()).isTrue();
+      }
+      assertThat(view(inbox).failures()).isEqualTo(2);
+      assertThat(runs).hasValueGreaterThanOrEqualTo(3);
+    }
+  }
+}
