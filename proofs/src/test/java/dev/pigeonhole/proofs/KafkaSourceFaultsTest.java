@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -47,7 +48,7 @@ class KafkaSourceFaultsTest {
       KafkaFaults kafka = new KafkaFaults(broker, proof.fleet());
       List<SourceFault> faults = new ArrayList<>(kafka.all());
       faults.addAll(workerFaults(proof, store, random));
-      proof.alone(faults, 1, Size.of(1_000, 10_000));
+      proof.alone(faults, 1, Size.of(300, 10_000));
       proof.alone(List.of(kafka.rebalance()), Size.of(3, 30), Size.of(100, 1_000));
       proof.judge("Kafka and MariaDB, each alone");
       assertThat(proof.hits()).hasSize(faults.size() + 1);
@@ -56,6 +57,7 @@ class KafkaSourceFaultsTest {
 
   /** A rebalance every two seconds besides everything else. */
   @Test
+  @Tag("full")
   void nothingIsLostOrDoubledByAllFaultsMixed(@TempDir Path directory) throws Exception {
     Random random = new Random(Size.seed("faults mixed"));
     try (DatabaseServer store = TestDatabases.startServer(DatabaseKind.POSTGRES);
@@ -63,13 +65,12 @@ class KafkaSourceFaultsTest {
         SourceProof proof = new SourceProof(broker, store, directory)) {
       KafkaFaults kafka = new KafkaFaults(broker, proof.fleet());
       List<SourceFault> behind = workerFaults(proof, store, random);
-      Duration time = Duration.ofSeconds(Size.of(12, 180));
-      proof.mixed(
-          time, Size.of(1_000, 10_000), random, List.of(kafka.rebalance()), kafka.all(), behind);
+      Duration time = Duration.ofMinutes(3);
+      proof.mixed(time, 10_000, random, List.of(kafka.rebalance()), kafka.all(), behind);
       proof.judge("Kafka and PostgreSQL, mixed");
       assertThat(proof.hits())
           .containsKey("rebalance")
-          .hasSizeGreaterThanOrEqualTo(Size.of(3, 1 + kafka.all().size() + behind.size()));
+          .hasSizeGreaterThanOrEqualTo(1 + kafka.all().size() + behind.size());
     }
   }
 

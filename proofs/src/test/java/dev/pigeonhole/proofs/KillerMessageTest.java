@@ -11,12 +11,13 @@ import dev.pigeonhole.support.StandingTwice;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.time.Duration;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * A message that ends its process is found among innocents and poisoned, after a bounded number of
@@ -26,11 +27,19 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 @Execution(ExecutionMode.CONCURRENT)
 class KillerMessageTest {
-  private static final int HEALTHY = 500;
+  private static final int HEALTHY = Size.of(200, 500);
   private static final int MAX_CRASHES = 3; // the inbox's default
 
+  static List<DatabaseKind> dailyOnPostgres() {
+    return Size.databases(DatabaseKind.POSTGRES);
+  }
+
+  static List<DatabaseKind> dailyOnMariaDb() {
+    return Size.databases(DatabaseKind.MARIADB);
+  }
+
   @ParameterizedTest
-  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  @MethodSource("dailyOnPostgres")
   void b57_clm09_d118_aKillerInABacklogIsFoundAndNobodyElseSuffers(DatabaseKind kind) {
     try (TestDatabase database = TestDatabases.open(kind);
         HikariDataSource pool = database.pool(8)) {
@@ -44,7 +53,7 @@ class KillerMessageTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  @MethodSource("dailyOnMariaDb")
   void b57_clm09_aKillerThatCameByHandOverIsFoundToo(DatabaseKind kind) {
     try (TestDatabase database = TestDatabases.open(kind);
         HikariDataSource pool = database.pool(8)) {
@@ -56,10 +65,10 @@ class KillerMessageTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  @MethodSource("dailyOnPostgres")
   void randomDeathsAccuseNobody(DatabaseKind kind) throws InterruptedException {
     Random random = new Random(Size.seed("random deaths on " + kind));
-    int kills = Size.of(3, 30);
+    int kills = Size.of(2, 30);
     try (TestDatabase database = TestDatabases.open(kind);
         HikariDataSource pool = database.pool(8)) {
       Schema.migrate(pool);
@@ -115,7 +124,7 @@ class KillerMessageTest {
 
   private static void pause() {
     try {
-      TimeUnit.MILLISECONDS.sleep(50);
+      TimeUnit.MILLISECONDS.sleep(200);
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
     }

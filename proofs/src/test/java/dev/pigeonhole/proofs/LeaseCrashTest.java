@@ -36,7 +36,7 @@ class LeaseCrashTest {
 
   @Test
   void t12_anOwnerThatIsKilledIsReplacedWhenItsLeaseHasRunOut() throws InterruptedException {
-    for (int kill = 0; kill < Size.of(2, 20); kill++) {
+    for (int kill = 0; kill < Size.of(1, 20); kill++) {
       String id = "killed-" + kill;
       try (JavaProcess worker = worker(id)) {
         worker.awaitLine("RUNNING", PATIENCE);

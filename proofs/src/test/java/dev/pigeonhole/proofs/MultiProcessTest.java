@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Three worker processes under load while workers are killed, stopped and paused, the database
@@ -32,8 +32,12 @@ class MultiProcessTest {
   private static final int PRODUCERS = 4;
   private static final Duration BEAT = Duration.ofSeconds(2);
 
+  static List<DatabaseKind> databases() {
+    return Size.databases(DatabaseKind.POSTGRES);
+  }
+
   @ParameterizedTest
-  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  @MethodSource("databases")
   void nothingIsLostDoubledOrOvertakenWhateverDies(DatabaseKind kind, @TempDir Path directory)
       throws Exception {
     long seed = Size.seed("multi-process on " + kind);

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -41,7 +42,7 @@ class RabbitSourceFaultsTest {
         SourceProof proof = new SourceProof(broker, store, directory)) {
       List<SourceFault> faults = new ArrayList<>(new RabbitFaults(broker, proof.fleet()).all());
       faults.addAll(workerFaults(proof, store, random));
-      proof.alone(faults, 1, Size.of(1_000, 10_000));
+      proof.alone(faults, 1, Size.of(300, 10_000));
       proof.judge("RabbitMQ and PostgreSQL, each alone");
       assertThat(proof.hits()).hasSameSizeAs(faults);
       assertThat(broker.returned()).as("returned to the producer").isZero();
@@ -49,6 +50,7 @@ class RabbitSourceFaultsTest {
   }
 
   @Test
+  @Tag("full")
   void nothingIsLostOrDoubledByAllFaultsMixed(@TempDir Path directory) throws Exception {
     Random random = new Random(Size.seed("faults mixed"));
     try (DatabaseServer store = TestDatabases.startServer(DatabaseKind.MARIADB);
@@ -56,11 +58,10 @@ class RabbitSourceFaultsTest {
         SourceProof proof = new SourceProof(broker, store, directory)) {
       List<SourceFault> before = new RabbitFaults(broker, proof.fleet()).all();
       List<SourceFault> behind = workerFaults(proof, store, random);
-      Duration time = Duration.ofSeconds(Size.of(12, 180));
-      proof.mixed(time, Size.of(1_000, 10_000), random, before, behind);
+      Duration time = Duration.ofMinutes(3);
+      proof.mixed(time, 10_000, random, before, behind);
       proof.judge("RabbitMQ and MariaDB, mixed");
-      assertThat(proof.hits())
-          .hasSizeGreaterThanOrEqualTo(Size.of(2, before.size() + behind.size()));
+      assertThat(proof.hits()).hasSizeGreaterThanOrEqualTo(before.size() + behind.size());
       assertThat(broker.returned()).as("returned to the producer").isZero();
     }
   }

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -43,7 +44,7 @@ class RelayFaultsTest {
         SourceProof proof = new SourceProof(broker, store, directory)) {
       List<SourceFault> faults = relayFaults(broker, relays, proof, random);
       faults.add(new RabbitFaults(broker.rabbit(), proof.fleet()).restarted());
-      proof.alone(faults, 1, Size.of(1_000, 10_000));
+      proof.alone(faults, 1, Size.of(300, 10_000));
       proof.judge("outbox, RabbitMQ and inbox, each alone");
       assertThat(proof.hits()).hasSameSizeAs(faults);
     }
@@ -51,6 +52,7 @@ class RelayFaultsTest {
 
   /** A restart of the broker is not among them: a relay would not die with a message under way. */
   @Test
+  @Tag("full")
   void nothingIsLostOrDoubledByAllFaultsMixed(@TempDir Path directory) throws Exception {
     Random random = new Random(Size.seed("relays, mixed"));
     DatabaseServer from = TestDatabases.server(DatabaseKind.POSTGRES);
@@ -61,11 +63,11 @@ class RelayFaultsTest {
       List<SourceFault> before = relayFaults(broker, relays, proof, random);
       List<SourceFault> between = new RabbitFaults(broker.rabbit(), proof.fleet()).ofConsumers();
       List<SourceFault> behind = RabbitSourceFaultsTest.workerFaults(proof, to, random);
-      Duration time = Duration.ofSeconds(Size.of(12, 180));
-      proof.mixed(time, Size.of(1_000, 10_000), random, before, between, behind);
+      Duration time = Duration.ofMinutes(3);
+      proof.mixed(time, 10_000, random, before, between, behind);
       proof.judge("outbox, RabbitMQ and inbox, mixed");
       assertThat(proof.hits())
-          .hasSizeGreaterThanOrEqualTo(Size.of(3, before.size() + between.size() + behind.size()));
+          .hasSizeGreaterThanOrEqualTo(before.size() + between.size() + behind.size());
     }
   }
 

@@ -1,6 +1,8 @@
 package dev.pigeonhole.proofs;
 
+import dev.pigeonhole.support.DatabaseKind;
 import java.time.Duration;
+import java.util.List;
 
 /** How much is tried: a tenth in the daily run, everything in a full one. */
 final class Size {
@@ -11,13 +13,26 @@ final class Size {
   }
 
   /**
+   * The databases whose transactions race each other: both in a full run, this one in the daily
+   * one.
+   */
+  static List<DatabaseKind> databases(DatabaseKind daily) {
+    return of(0, 1) == 0 ? List.of(daily) : List.of(DatabaseKind.POSTGRES, DatabaseKind.MARIADB);
+  }
+
+  /**
+   * Whether a build was broken on purpose, so that every place where it can fail has to be tried.
+   */
+  static boolean isBroken() {
+    return Boolean.getBoolean("pigeonhole.teeth");
+  }
+
+  /**
    * How long to wait for work to end: not for ever on a build that was broken so that it never
    * does.
    */
   static Duration patience() {
-    return Boolean.getBoolean("pigeonhole.teeth")
-        ? Duration.ofSeconds(30)
-        : Duration.ofMinutes(of(10, 45));
+    return isBroken() ? Duration.ofSeconds(30) : Duration.ofMinutes(of(10, 45));
   }
 
   /** A seed that is printed; {@code -Dpigeonhole.seed=…} sets it. */

@@ -37,8 +37,8 @@ import org.junit.jupiter.api.Test;
  * quarter as in the second.
  */
 class SoakTest {
-  private static final Duration KEPT = Duration.ofSeconds(Size.of(5, 60));
-  private static final int PER_SECOND = 200;
+  private static final Duration KEPT = Duration.ofSeconds(Size.of(3, 60));
+  private static final int PER_SECOND = Size.of(100, 200);
   private static final int SAMPLES = 24;
   private static final int BATCHES_PER_SECOND = 4;
   private static final String PAYLOAD = "x".repeat(500);
@@ -53,7 +53,7 @@ class SoakTest {
    * large.
    */
   private static Duration length(DatabaseKind kind) {
-    return Duration.ofSeconds(Size.of(72, kind == DatabaseKind.POSTGRES ? 20 * 60 : 10 * 60));
+    return Duration.ofSeconds(Size.of(36, kind == DatabaseKind.POSTGRES ? 20 * 60 : 10 * 60));
   }
 
   /** What was measured at one moment. */

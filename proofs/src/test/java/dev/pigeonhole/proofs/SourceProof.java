@@ -86,15 +86,12 @@ final class SourceProof implements AutoCloseable {
     load.finish(messages);
   }
 
-  /**
-   * In a new order each time, all of them before any comes again; in the full size, all of them.
-   */
+  /** In a new order each time, all of them before any comes again. */
   private Callable<Void> rage(List<SourceFault> faults, Random random, BooleanSupplier over) {
     List<SourceFault> order = new ArrayList<>(faults);
     Collections.shuffle(order, random);
     return () -> {
-      int least = Size.of(1, order.size());
-      for (int round = 0; round < least || !over.getAsBoolean(); round++) {
+      for (int round = 0; round < order.size() || !over.getAsBoolean(); round++) {
         strike(order.get(round % order.size()));
       }
       return null;

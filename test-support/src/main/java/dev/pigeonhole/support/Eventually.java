@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Eventually {
 
-  private static final long LONGEST_NAP_MILLIS = 50;
+  private static final long SHORT_NAP_MILLIS = 50;
+  private static final long LONGEST_NAP_MILLIS = 250;
 
   private Eventually() {}
 
@@ -78,7 +79,10 @@ public final class Eventually {
             failure);
       }
       sleep(nap);
-      nap = Math.min(nap * 2, LONGEST_NAP_MILLIS);
+      // Most conditions ask a database, and each question takes the processor from what it waits
+      // for.
+      long tenth = Math.min(waited.toMillis() / 10, LONGEST_NAP_MILLIS);
+      nap = Math.min(nap * 2, Math.max(SHORT_NAP_MILLIS, tenth));
     }
   }
 
