@@ -40,8 +40,11 @@ class PomsTest {
     assertThat(parent).containsAllEntriesOf(bom);
   }
 
+  /**
+   * All modules are installed: whoever works in one module alone needs those that its tests use.
+   */
   @Test
-  void onlyPublishedModulesAreInstalledAndDeployed() throws IOException {
+  void onlyPublishedModulesAreDeployed() throws IOException {
     Blueprint blueprint = Blueprint.parse(Files.readString(root.resolve("docs/architecture.md")));
     for (ModuleRow row : blueprint.modules()) {
       if (row.planned()) {
@@ -49,7 +52,7 @@ class PomsTest {
       }
       Element project = Site.parse(root.resolve(row.name()).resolve("pom.xml"));
       String skipped = row.published() ? "" : "true";
-      assertThat(property(project, "maven.install.skip")).as(row.name()).isEqualTo(skipped);
+      assertThat(property(project, "maven.install.skip")).as(row.name()).isEmpty();
       assertThat(property(project, "maven.deploy.skip")).as(row.name()).isEqualTo(skipped);
     }
   }
