@@ -28,8 +28,8 @@ public sealed interface Acceptance {
   record Repeat(MessageRef message, Instant firstReceived) implements Acceptance {}
 
   /**
-   * The identity is known with other content. This copy is never delivered; {@link OnConflict} says
-   * whether it is kept.
+   * The identity is known with other content or another type. This copy is never delivered; {@link
+   * OnConflict} says whether it is kept.
    */
   record Conflict(MessageRef message) implements Acceptance {}
 

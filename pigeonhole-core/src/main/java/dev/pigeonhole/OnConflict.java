@@ -1,6 +1,6 @@
 package dev.pigeonhole;
 
-/** What happens when a known identity arrives again with other content. */
+/** What happens when a known identity arrives again with other content or another type. */
 public enum OnConflict {
   /** The second copy is kept in {@code conflict} for an operator, never delivered. The default. */
   KEEP,

@@ -57,7 +57,7 @@ public sealed interface InboxEvent {
   record Repeated(String inbox, String channel, MessageRef message, String type)
       implements OfChannel {}
 
-  /** A known identity arrived with other content. */
+  /** A known identity arrived with other content or another type. */
   record Conflicted(String inbox, String channel, MessageRef message, String type)
       implements OfChannel {}
 

@@ -16,7 +16,7 @@ public sealed interface AcceptResult {
    */
   record Known(long seq, Instant firstReceived, List<HandlerId> added) implements AcceptResult {}
 
-  /** Its identity was known with another content; nothing was delivered. */
+  /** Its identity was known with another content or type; nothing was delivered. */
   record Differs(long seq) implements AcceptResult {}
 
   /** The database refused this one row; its neighbours are not affected. */

@@ -29,9 +29,9 @@ public interface Guards {
   /**
    * Whom to run for.
    *
-   * @param message the identity, with a content hash that is compared with that of a known one, see
-   *     {@link NewMessage#sameContent}, unless {@link NewMessage#onConflict} says that the identity
-   *     alone decides; its content is not stored
+   * @param message the identity, with a content hash and a type that are compared with those of a
+   *     known one, see {@link NewMessage#isCopyOf}, unless {@link NewMessage#onConflict} says that
+   *     the identity alone decides; its content is not stored
    * @param handler under which the receipt is kept
    * @param asked 16 bytes over what the handler was asked for, kept with its receipt and compared
    *     with that of a known one; null where nothing is compared. It says nothing of the message,
@@ -65,7 +65,9 @@ public interface Guards {
     /** Somebody else was still at it. */
     record Busy() implements Verdict {}
 
-    /** The identity is known with other content, or the handler was asked for something else. */
+    /**
+     * The identity is known with other content or type, or the handler was asked for other things.
+     */
     record Differs() implements Verdict {}
   }
 

@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param source where the id is unique, 1 to 250 code points
  * @param id the identity within the source, compared byte for byte
  * @param type the logical type name
+ * @param typeNames every name that messages of this type are known under, the oldest last; the name
+ *     alone where no type of the channel answers to it
  * @param channel the channel it came in by
  * @param transport how it came in, for people: {@code local}, {@code rabbitmq}, …
  * @param lane the stable hash of ordering key or identity, modulo the inbox's lanes
@@ -23,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * @param contentType the media type of the payload
  * @param headers encoded headers, opaque to the store; empty for none
  * @param contentHash 16 bytes over content type and content, compared for conflicts; all zero where
- *     the content is not known, see {@link #sameContent}
- * @param onConflict what to do when the identity is known with another content hash
+ *     the content is not known, see {@link #isCopyOf}
+ * @param onConflict what to do when the identity is known with another content or type
  * @param occurredAt when the producer says it happened
  * @param notBefore no attempt before this time of the database's clock
  * @param handlers whom it is delivered to; empty keeps the message without deliveries
@@ -36,6 +38,7 @@ public record NewMessage(
     String source,
     String id,
     String type,
+    List<String> typeNames,
     String channel,
     String transport,
     int lane,
@@ -62,12 +65,32 @@ public record NewMessage(
     return new byte[16];
   }
 
-  /** Whether two content hashes may stand for the same content: equal, or one is not known. */
-  public static boolean sameContent(byte[] one, byte[] other) {
+  /** The oldest name of its type, which a rename does not change; null if it is stored under it. */
+  public @Nullable String oldestType() {
+    String oldest = typeNames.get(typeNames.size() - 1);
+    return oldest.equals(type) ? null : oldest;
+  }
+
+  /**
+   * Whether this may say the same as a stored message: content and type are the same, or one of the
+   * two does not say what it contains. A type is the same under every name that this application
+   * knows it by; and under one that only a newer version knows, by its oldest name.
+   *
+   * @param storedOldest see {@link #oldestType}
+   */
+  public boolean isCopyOf(byte[] storedHash, String storedType, @Nullable String storedOldest) {
     byte[] unknown = unknownContent();
-    return Arrays.equals(one, other)
-        || Arrays.equals(one, unknown)
-        || Arrays.equals(other, unknown);
+    if (Arrays.equals(storedHash, unknown) || Arrays.equals(contentHash, unknown)) {
+      return true;
+    }
+    return Arrays.equals(storedHash, contentHash)
+        && (typeNames.contains(storedType)
+            || (storedOldest != null && typeNames.contains(storedOldest)));
+  }
+
+  /** The same of another message that may be stored; none is like all. */
+  public boolean isCopyOf(@Nullable NewMessage other) {
+    return other == null || isCopyOf(other.contentHash, other.type, other.oldestType());
   }
 
   /** The same message for these handlers instead. */
@@ -86,6 +109,7 @@ public record NewMessage(
         source,
         id,
         type,
+        typeNames,
         channel,
         transport,
         lane,

@@ -45,6 +45,7 @@ public final class Messages {
         "test",
         id,
         "type",
+        List.of("type"),
         "channel",
         "local",
         lane,

@@ -54,6 +54,13 @@ public abstract class InboxStoreContract {
   }
 
   @Nested
+  class Type extends TypeContract {
+    Type() {
+      super(InboxStoreContract.this);
+    }
+  }
+
+  @Nested
   class Content extends ContentContract {
     Content() {
       super(InboxStoreContract.this);

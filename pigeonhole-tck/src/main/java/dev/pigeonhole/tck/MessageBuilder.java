@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 final class MessageBuilder {
   private final String id;
   private String source;
-  private String type = "order.placed";
+  private List<String> typeNames = List.of("order.placed");
   private String transport = "local";
   private int lane;
   private @Nullable String orderingKey;
@@ -38,8 +38,9 @@ final class MessageBuilder {
     return this;
   }
 
-  MessageBuilder type(String type) {
-    this.type = type;
+  /** The name to be stored under, and the others of the same type, the oldest last. */
+  MessageBuilder type(String... names) {
+    this.typeNames = List.of(names);
     return this;
   }
 
@@ -106,7 +107,8 @@ final class MessageBuilder {
     return new NewMessage(
         source,
         id,
-        type,
+        typeNames.get(0),
+        typeNames,
         "orders",
         transport,
         lane,

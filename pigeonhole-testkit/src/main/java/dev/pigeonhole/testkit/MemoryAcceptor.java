@@ -49,7 +49,7 @@ final class MemoryAcceptor implements Acceptor {
       return store(message);
     }
     known.repeated(tables.now());
-    if (message.onConflict() != OnConflict.REPEAT && !known.sameContent(message)) {
+    if (message.onConflict() != OnConflict.REPEAT && !known.hasCopy(message)) {
       if (message.onConflict() == OnConflict.KEEP && !kept(known, message)) {
         tables.conflicts.add(
             new Tables.ConflictRow(
@@ -60,12 +60,13 @@ final class MemoryAcceptor implements Acceptor {
     return new AcceptResult.Known(known.seq(), known.receivedAt(), deliver(known, message));
   }
 
-  /** Whether the same copy was kept before. */
+  /** Whether the same copy was kept before, under the same name of its type. */
   private boolean kept(MessageRow known, NewMessage copy) {
     return tables.conflicts.stream()
         .anyMatch(
             row ->
                 row.seq() == known.seq()
+                    && row.copy().type().equals(copy.type())
                     && Arrays.equals(row.copy().contentHash(), copy.contentHash()));
   }
 

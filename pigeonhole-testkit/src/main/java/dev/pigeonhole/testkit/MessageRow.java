@@ -6,7 +6,6 @@ import dev.pigeonhole.store.EditedContent;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.StoredMessage;
 import java.time.Instant;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -65,8 +64,8 @@ final class MessageRow {
     return new MessageRef(message.source(), message.id());
   }
 
-  boolean sameContent(NewMessage other) {
-    return Arrays.equals(message.contentHash(), other.contentHash());
+  boolean hasCopy(NewMessage other) {
+    return other.isCopyOf(message);
   }
 
   boolean hasContent() {
@@ -156,6 +155,7 @@ final class MessageRow {
         message.source(),
         message.id(),
         message.type(),
+        message.typeNames(),
         message.channel(),
         message.transport(),
         message.lane(),

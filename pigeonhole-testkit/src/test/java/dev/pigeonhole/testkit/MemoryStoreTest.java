@@ -143,6 +143,7 @@ class MemoryStoreTest {
         "shop",
         id,
         "thing",
+        List.of("thing"),
         "things",
         "local",
         0,

@@ -43,6 +43,7 @@ public class GroupAcceptorBenchmark {
               "shop",
               "order-1",
               "order",
+              List.of("order"),
               "orders",
               "local",
               0,

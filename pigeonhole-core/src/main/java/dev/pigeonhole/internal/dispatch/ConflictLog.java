@@ -36,7 +36,7 @@ public final class ConflictLog {
         .addKeyValue(LogContext.MESSAGE, Names.shown(second.id()))
         .addKeyValue("pigeonhole.code", ErrorCode.ID_CONFLICT.text())
         .log(
-            "{} Inbox {} knows {} of channel '{}' with other content; the second copy is {}. Find"
+            "{} Inbox {} knows {} of channel '{}' with other content or another type; the second copy is {}. Find"
                 + " out who used the id twice.{}",
             ErrorCode.ID_CONFLICT.text(),
             inbox,

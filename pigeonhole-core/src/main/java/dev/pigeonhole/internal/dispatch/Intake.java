@@ -155,6 +155,7 @@ public final class Intake {
             source,
             checkedId,
             typeName,
+            type == null ? List.of(typeName) : type.names(),
             channel.name(),
             message.transport(),
             Hashes.lane(hash, limits.lanes()),

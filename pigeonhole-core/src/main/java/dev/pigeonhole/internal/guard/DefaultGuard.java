@@ -428,6 +428,7 @@ public final class DefaultGuard implements Guard {
         source,
         id,
         key.type(),
+        List.of(key.type()),
         NewMessage.GUARD,
         NewMessage.GUARD,
         Hashes.lane(Hashes.identity(source, id), settings.lanes()),

@@ -75,7 +75,7 @@ final class ChannelPublisher implements Publisher {
     if (answer instanceof Acceptance.Conflict conflict) {
       throw new InboxException(
           ErrorCode.ID_CONFLICT,
-          ("%s was published before, with other content. Publish it under an id of its own, or under"
+          ("%s was published before, with other content or another type. Publish it under an id of its own, or under"
                   + " none.")
               .formatted(Names.shown(conflict.message().toString())));
     }

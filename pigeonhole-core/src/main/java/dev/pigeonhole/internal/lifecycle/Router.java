@@ -117,7 +117,7 @@ final class Router implements Acceptor {
         && channel.onConflict() == OnConflict.REJECT) {
       return new Disposition.Refused(
           ErrorCode.ID_CONFLICT,
-          ("%s: Channel '%s' knows %s with other content, and keeps no second copies. Find out who"
+          ("%s: Channel '%s' knows %s with other content or another type, and keeps no second copies. Find out who"
                   + " used the id twice, or say .onConflict(KEEP).")
               .formatted(
                   ErrorCode.ID_CONFLICT.text(),

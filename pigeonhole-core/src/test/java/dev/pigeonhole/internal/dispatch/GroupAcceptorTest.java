@@ -113,6 +113,7 @@ class GroupAcceptorTest {
         "s",
         String.valueOf(number),
         "t",
+        List.of("t"),
         "c",
         "local",
         0,

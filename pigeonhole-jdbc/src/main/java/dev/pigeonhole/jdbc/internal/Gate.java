@@ -110,15 +110,15 @@ final class Gate {
   private static final String FILL =
       """
       UPDATE {message}
-      SET type = ?, channel = ?, transport = ?, lane = ?, ordering_key = ?, key_hash = ?, content = ?,
-          content_type = ?, headers = ?, content_hash = ?, occurred_at = ?, dropped = FALSE
+      SET type = ?, oldest_type = ?, channel = ?, transport = ?, lane = ?, ordering_key = ?,
+          key_hash = ?, content = ?, content_type = ?, headers = ?, content_hash = ?, occurred_at = ?, dropped = FALSE
       WHERE seq = ? AND dropped = TRUE
       """;
 
   // Index: message_pk.
   private static final String ADOPT =
       """
-      UPDATE {message} SET type = ?, channel = ?, transport = ?, content_hash = ?
+      UPDATE {message} SET type = ?, oldest_type = ?, channel = ?, transport = ?, content_hash = ?
       WHERE seq = ? AND transport = '%s'
       """
           .formatted(NewMessage.GUARD);
@@ -286,7 +286,7 @@ final class Gate {
     Map<Long, Integer> repeats = new LinkedHashMap<>();
     Set<Long> stale = new LinkedHashSet<>();
     List<Copy> copies = new ArrayList<>();
-    Map<Long, byte[]> told = new HashMap<>(); // of which only guards knew, and not what it contains
+    Map<Long, NewMessage> told = new HashMap<>(); // of which only guards knew, and no content
     List<Wanted> wanted = new ArrayList<>();
     Set<List<Long>> claimed = new LinkedHashSet<>();
     Map<Integer, List<HandlerId>> added = new LinkedHashMap<>();
@@ -306,8 +306,7 @@ final class Gate {
         stale.add(known.seq());
       }
       if (message.onConflict() != OnConflict.REPEAT
-          && !NewMessage.sameContent(
-              told.getOrDefault(known.seq(), known.contentHash()), message.contentHash())) {
+          && !(known.hasCopy(message) && message.isCopyOf(told.get(known.seq())))) {
         batch.results[i] = new AcceptResult.Differs(known.seq());
         if (message.onConflict() == OnConflict.KEEP) {
           copies.add(new Copy(known.seq(), message));
@@ -315,7 +314,7 @@ final class Gate {
         continue;
       }
       if (known.dropped()) {
-        told.putIfAbsent(known.seq(), message.contentHash());
+        told.putIfAbsent(known.seq(), message);
       }
       added.put(i, new ArrayList<>());
       for (HandlerId handler : families.distinct(message).handlers()) {
@@ -401,6 +400,7 @@ final class Gate {
     NewMessage message = each.message();
     params
         .add(message.type())
+        .add(message.oldestType())
         .add(message.channel())
         .add(message.transport())
         .add(message.lane())
@@ -418,6 +418,7 @@ final class Gate {
     NewMessage message = each.message();
     params
         .add(message.type())
+        .add(message.oldestType())
         .add(message.channel())
         .add(message.transport())
         .add(message.contentHash())
@@ -527,7 +528,7 @@ final class Gate {
         INSERT INTO {conflict} (seq, type, channel, transport, content_type, content_hash, headers, content,
                                 ordering_key, occurred_at, received_at)
         VALUES\s""",
-        "seq, content_hash",
+        "seq, content_hash, type",
         "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})",
         copies,
         (params, copy) ->

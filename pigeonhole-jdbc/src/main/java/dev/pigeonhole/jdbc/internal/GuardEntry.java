@@ -42,7 +42,7 @@ final class GuardEntry {
   // Index: message_identity.
   private static final String FIND =
       """
-      SELECT seq, lane, content_hash, received_at, touched FROM {message}
+      SELECT seq, lane, content_hash, type, oldest_type, received_at, touched FROM {message}
       WHERE source = ? AND id = ?
       """;
 
@@ -162,7 +162,19 @@ final class GuardEntry {
    */
   record Comer(long token, boolean doubt, boolean joined) {}
 
-  record Found(long seq, int lane, byte[] contentHash, Instant receivedAt, int touched) {}
+  record Found(
+      long seq,
+      int lane,
+      byte[] contentHash,
+      String type,
+      @Nullable String oldestType,
+      Instant receivedAt,
+      int touched) {
+
+    boolean hasCopy(NewMessage message) {
+      return message.isCopyOf(contentHash, type, oldestType);
+    }
+  }
 
   /**
    * What stands for (message, handler).
@@ -228,8 +240,7 @@ final class GuardEntry {
       throws SQLException {
     HandlerId handler = request.handler();
     NewMessage message = request.message();
-    if (message.onConflict() != OnConflict.REPEAT
-        && !NewMessage.sameContent(found.contentHash(), message.contentHash())) {
+    if (message.onConflict() != OnConflict.REPEAT && !found.hasCopy(message)) {
       return Entered.told(new Verdict.Differs());
     }
     List<Standing> standing = standing(session, request, found);
@@ -341,8 +352,10 @@ final class GuardEntry {
                     row.getLong(1),
                     row.getInt(2),
                     row.getBytes(3),
-                    session.time(row, 4),
-                    row.getInt(5)))
+                    row.getString(4),
+                    row.getString(5),
+                    session.time(row, 6),
+                    row.getInt(7)))
         .stream()
         .findFirst();
   }

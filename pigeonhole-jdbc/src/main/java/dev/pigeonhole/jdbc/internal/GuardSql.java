@@ -17,8 +17,8 @@ interface GuardSql {
   // Index: message_identity. A guard keeps no content.
   String INSERT_MESSAGE =
       """
-      INSERT INTO {message} (seq, source, id, type, channel, transport, lane, content_type, headers,
-                             content_hash, token, dropped, received_at)
+      INSERT INTO {message} (seq, source, id, type, oldest_type, channel, transport, lane, content_type,
+                             headers, content_hash, token, dropped, received_at)
       """;
 
   // Index: receipt_pk. It is running, see Receipts.
@@ -176,6 +176,7 @@ interface GuardSql {
         .add(message.source())
         .add(message.id())
         .add(message.type())
+        .add(message.oldestType())
         .add(message.channel())
         .add(message.transport())
         .add(message.lane())

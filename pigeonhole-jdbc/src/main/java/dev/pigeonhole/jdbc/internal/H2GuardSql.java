@@ -9,7 +9,7 @@ import java.util.Optional;
 final class H2GuardSql implements GuardSql {
 
   private static final String NEW_MESSAGE =
-      INSERT_MESSAGE + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, TRUE, {now})";
+      INSERT_MESSAGE + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, TRUE, {now})";
 
   private final H2Dialect dialect;
 

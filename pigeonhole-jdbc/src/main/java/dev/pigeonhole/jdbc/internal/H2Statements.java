@@ -28,16 +28,18 @@ final class H2Statements implements Statements {
   // Index: message_identity. A concurrent copy waits here for the first one.
   private static final String INSERT =
       """
-      INSERT INTO {message} (source, id, seq, type, channel, transport, lane, ordering_key, key_hash,
-                             content, content_type, headers, content_hash, occurred_at, token, received_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})
+      INSERT INTO {message} (source, id, seq, type, oldest_type, channel, transport, lane, ordering_key,
+                             key_hash, content, content_type, headers, content_hash, occurred_at, token,
+                             received_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})
       """;
 
   // Index: message_identity.
   private static final String LOCK_MESSAGE =
       """
       SELECT seq, source, id, lane, content_hash, received_at, token,
-             last_repeat_at IS NULL OR last_repeat_at < DATEADD(SECOND, -1, {now}), dropped
+             last_repeat_at IS NULL OR last_repeat_at < DATEADD(SECOND, -1, {now}), dropped,
+             type, oldest_type
       FROM {message}
       WHERE source = ? AND id = ?
       FOR UPDATE
@@ -94,6 +96,7 @@ final class H2Statements implements Statements {
         .add(message.id())
         .add(seq)
         .add(message.type())
+        .add(message.oldestType())
         .add(message.channel())
         .add(message.transport())
         .add(message.lane())

@@ -21,7 +21,7 @@ final class MariaDbGuardSql implements GuardSql {
   private static final String NEW_MESSAGE =
       INSERT_MESSAGE
           + """
-            VALUES (NEXT VALUE FOR {message_seq}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, TRUE, {now})
+            VALUES (NEXT VALUE FOR {message_seq}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, TRUE, {now})
             RETURNING seq
             """;
 
@@ -30,7 +30,7 @@ final class MariaDbGuardSql implements GuardSql {
   private static final String NEW_MESSAGE_OR_LOCK =
       INSERT_MESSAGE
           + """
-            VALUES (NEXT VALUE FOR {message_seq}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, TRUE, {now})
+            VALUES (NEXT VALUE FOR {message_seq}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, TRUE, {now})
             ON DUPLICATE KEY UPDATE token = token
             RETURNING CASE WHEN seq = PREVIOUS VALUE FOR {message_seq} THEN seq END
             """;

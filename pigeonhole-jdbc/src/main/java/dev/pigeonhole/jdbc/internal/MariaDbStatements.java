@@ -42,16 +42,17 @@ final class MariaDbStatements implements Statements {
   private static final String INSERT =
       """
       SET STATEMENT innodb_lock_wait_timeout = %d, sql_mode = CONCAT(@@sql_mode, ',STRICT_TRANS_TABLES') FOR
-      INSERT INTO {message} (seq, source, id, type, channel, transport, lane, ordering_key, key_hash,
-                             content, content_type, headers, content_hash, occurred_at, token, received_at)
+      INSERT INTO {message} (seq, source, id, type, oldest_type, channel, transport, lane, ordering_key,
+                             key_hash, content, content_type, headers, content_hash, occurred_at, token,
+                             received_at)
       VALUES %s
       ON DUPLICATE KEY UPDATE token = token
       RETURNING seq, source, id, lane, content_hash, received_at, token,
                 last_repeat_at IS NULL OR last_repeat_at < {now} - INTERVAL 1 SECOND, dropped,
-                {now}, seq - PREVIOUS VALUE FOR {message_seq}
+                type, oldest_type, {now}, seq - PREVIOUS VALUE FOR {message_seq}
       """;
 
-  private static final String VALUES = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})";
+  private static final String VALUES = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})";
   private static final String FIRST_ROW = "(NEXT VALUE FOR {message_seq} + ?, " + VALUES;
   private static final String OTHER_ROWS = "(PREVIOUS VALUE FOR {message_seq} + ?, " + VALUES;
 
@@ -59,7 +60,8 @@ final class MariaDbStatements implements Statements {
   private static final String LOCK_MESSAGE =
       """
       SELECT seq, source, id, lane, content_hash, received_at, token,
-             last_repeat_at IS NULL OR last_repeat_at < {now} - INTERVAL 1 SECOND, dropped
+             last_repeat_at IS NULL OR last_repeat_at < {now} - INTERVAL 1 SECOND, dropped,
+             type, oldest_type
       FROM {message}
       WHERE source = ? AND id = ?
       FOR UPDATE
@@ -99,7 +101,7 @@ final class MariaDbStatements implements Statements {
                 bind(params, position, messages.get(position), token);
               }
             },
-            row -> new Row(Known.of(session, row), session.time(row, 10), row.getLong(11)));
+            row -> new Row(Known.of(session, row), session.time(row, 12), row.getLong(13)));
     Map<MessageRef, Integer> positions = new HashMap<>();
     for (int i = 0; i < messages.size(); i++) {
       positions.put(Gate.ref(messages.get(i)), i);
@@ -139,6 +141,7 @@ final class MariaDbStatements implements Statements {
         .add(message.source())
         .add(message.id())
         .add(message.type())
+        .add(message.oldestType())
         .add(message.channel())
         .add(message.transport())
         .add(message.lane())

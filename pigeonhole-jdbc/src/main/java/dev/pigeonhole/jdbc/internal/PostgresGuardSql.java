@@ -49,7 +49,7 @@ final class PostgresGuardSql implements GuardSql {
       """
           + INSERT_MESSAGE
           + """
-            SELECT base.seq, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, TRUE, {now} FROM base
+            SELECT base.seq, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, TRUE, {now} FROM base
             ON CONFLICT (source, id) DO NOTHING
             RETURNING seq, ctid, pg_current_xact_id() AS xid
             )

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
@@ -34,14 +35,16 @@ final class PostgresInsert {
       WITH base AS MATERIALIZED (
         SELECT nextval('{message_seq}') AS seq, {now} AS now
       ), fresh AS (
-        INSERT INTO {message} (seq, source, id, type, channel, transport, lane, ordering_key, key_hash,
-                               content, content_type, headers, content_hash, occurred_at, received_at, token)
-        SELECT (SELECT seq FROM base) + i.position, i.source, i.id, i.type, i.channel, i.transport,
-               i.lane, i.ordering_key, i.key_hash, i.content, i.content_type, i.headers,
+        INSERT INTO {message} (seq, source, id, type, oldest_type, channel, transport, lane,
+                               ordering_key, key_hash, content, content_type, headers, content_hash,
+                               occurred_at, received_at, token)
+        SELECT (SELECT seq FROM base) + i.position, i.source, i.id, i.type, i.oldest_type, i.channel,
+               i.transport, i.lane, i.ordering_key, i.key_hash, i.content, i.content_type, i.headers,
                i.content_hash, i.occurred_at, (SELECT now FROM base), ?
-        FROM unnest(?::int[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::int[], ?::text[],
-                    ?::bigint[], ?::bytea[], ?::text[], ?::bytea[], ?::bytea[], ?::timestamptz[])
-          AS i(position, source, id, type, channel, transport, lane, ordering_key,
+        FROM unnest(?::int[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::int[],
+                    ?::text[], ?::bigint[], ?::bytea[], ?::text[], ?::bytea[], ?::bytea[],
+                    ?::timestamptz[])
+          AS i(position, source, id, type, oldest_type, channel, transport, lane, ordering_key,
                key_hash, content, content_type, headers, content_hash, occurred_at)
         ON CONFLICT (source, id) DO NOTHING
         RETURNING seq, lane, key_hash
@@ -102,9 +105,10 @@ final class PostgresInsert {
       WITH base AS MATERIALIZED (
         SELECT nextval('{message_seq}') AS seq, {now} AS now
       ), fresh AS (
-        INSERT INTO {message} (seq, source, id, type, channel, transport, lane, ordering_key, key_hash,
-                               content, content_type, headers, content_hash, occurred_at, received_at, token)
-        SELECT (SELECT seq FROM base) + i.position, ?, i.id, ?, ?, ?, i.lane, i.ordering_key,
+        INSERT INTO {message} (seq, source, id, type, oldest_type, channel, transport, lane,
+                               ordering_key, key_hash, content, content_type, headers, content_hash,
+                               occurred_at, received_at, token)
+        SELECT (SELECT seq FROM base) + i.position, ?, i.id, ?, ?, ?, ?, i.lane, i.ordering_key,
                i.key_hash, i.content, ?, i.headers, i.content_hash, i.occurred_at,
                (SELECT now FROM base), ?
         FROM unnest(?::int[], ?::text[], ?::int[], ?::text[], ?::bigint[], ?::bytea[], ?::bytea[],
@@ -171,6 +175,7 @@ final class PostgresInsert {
     for (NewMessage each : messages) {
       if (!each.source().equals(first.source())
           || !each.type().equals(first.type())
+          || !Objects.equals(each.oldestType(), first.oldestType())
           || !each.channel().equals(first.channel())
           || !each.transport().equals(first.transport())
           || !each.contentType().equals(first.contentType())
@@ -183,7 +188,8 @@ final class PostgresInsert {
 
   private static void bindAlike(Params params, Columns columns, NewMessage any, long token)
       throws SQLException {
-    params.add(any.source()).add(any.type()).add(any.channel()).add(any.transport());
+    params.add(any.source()).add(any.type()).add(any.oldestType());
+    params.add(any.channel()).add(any.transport());
     params.add(any.contentType()).add(token);
     params.array("int4", columns.order);
     params.array("text", columns.of(String[]::new, NewMessage::id));
@@ -213,6 +219,7 @@ final class PostgresInsert {
     params.array("text", columns.of(String[]::new, NewMessage::source));
     params.array("text", columns.of(String[]::new, NewMessage::id));
     params.array("text", columns.of(String[]::new, NewMessage::type));
+    params.array("text", columns.of(String[]::new, NewMessage::oldestType));
     params.array("text", columns.of(String[]::new, NewMessage::channel));
     params.array("text", columns.of(String[]::new, NewMessage::transport));
     params.array("int4", columns.of(Integer[]::new, NewMessage::lane));

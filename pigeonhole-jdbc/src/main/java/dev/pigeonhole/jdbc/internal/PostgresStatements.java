@@ -118,7 +118,8 @@ final class PostgresStatements implements Statements {
   private static final String LOCK_MESSAGES =
       """
       SELECT m.seq, m.source, m.id, m.lane, m.content_hash, m.received_at, m.token,
-             m.last_repeat_at IS NULL OR m.last_repeat_at < {now} - interval '1 second', m.dropped
+             m.last_repeat_at IS NULL OR m.last_repeat_at < {now} - interval '1 second', m.dropped,
+             m.type, m.oldest_type
       FROM unnest(?::text[], ?::text[]) AS i(source, id)
       JOIN {message} m ON m.source = ANY (ARRAY[i.source]) AND m.id = i.id
       ORDER BY m.seq + 0

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The statements whose shape decides speed and safety, one implementation per database. Where there
@@ -41,9 +42,16 @@ interface Statements {
       Instant receivedAt,
       long token,
       boolean stale,
-      boolean dropped) {
+      boolean dropped,
+      String type,
+      @Nullable String oldestType) {
 
-    /** From the first nine columns of a row; the identity takes two of them. */
+    /** Whether the message says the same as this one, as far as both say what they contain. */
+    boolean hasCopy(NewMessage message) {
+      return message.isCopyOf(contentHash, type, oldestType);
+    }
+
+    /** From the first eleven columns of a row; the identity takes two of them. */
     static Known of(Session session, ResultSet row) throws SQLException {
       return new Known(
           row.getLong(1),
@@ -53,7 +61,9 @@ interface Statements {
           session.time(row, 6),
           row.getLong(7),
           row.getBoolean(8),
-          row.getBoolean(9));
+          row.getBoolean(9),
+          row.getString(10),
+          row.getString(11));
     }
   }
 

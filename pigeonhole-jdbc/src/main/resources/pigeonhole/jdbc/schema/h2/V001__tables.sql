@@ -40,6 +40,7 @@ CREATE TABLE IF NOT EXISTS {prefix}message (
   type           varchar                     NOT NULL,
   channel        varchar                     NOT NULL,
   transport      varchar                     NOT NULL,
+  oldest_type    varchar,
   ordering_key   varchar,
   content_type   varchar                     NOT NULL,
   content_hash   varbinary                   NOT NULL,
@@ -234,7 +235,7 @@ CREATE TABLE IF NOT EXISTS {prefix}conflict (
   occurred_at  timestamp(6) with time zone,
   accepted_as  varchar,
   CONSTRAINT {name}conflict_pk PRIMARY KEY (conflict_id),
-  CONSTRAINT {name}conflict_copy UNIQUE (seq, content_hash)
+  CONSTRAINT {name}conflict_copy UNIQUE (seq, content_hash, type)
 );
 
 CREATE TABLE IF NOT EXISTS {prefix}audit (

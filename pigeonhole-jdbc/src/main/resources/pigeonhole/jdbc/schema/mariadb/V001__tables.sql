@@ -40,6 +40,7 @@ CREATE TABLE IF NOT EXISTS {prefix}message (
   type           varbinary(1000) NOT NULL,
   channel        varbinary(800)  NOT NULL,
   transport      varbinary(400)  NOT NULL,
+  oldest_type    varbinary(1000),
   ordering_key   varbinary(800),
   content_type   varbinary(1000) NOT NULL,
   content_hash   binary(16)      NOT NULL,
@@ -234,7 +235,7 @@ CREATE TABLE IF NOT EXISTS {prefix}conflict (
   occurred_at  datetime(6),
   accepted_as  varbinary(1000),
   PRIMARY KEY (conflict_id),
-  CONSTRAINT {name}conflict_copy UNIQUE (seq, content_hash)
+  CONSTRAINT {name}conflict_copy UNIQUE (seq, content_hash, type)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
 
 CREATE TABLE IF NOT EXISTS {prefix}audit (

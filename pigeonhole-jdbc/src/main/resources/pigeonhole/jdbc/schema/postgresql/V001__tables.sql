@@ -40,6 +40,7 @@ CREATE TABLE IF NOT EXISTS {prefix}message (
   type           text COLLATE "C" NOT NULL,
   channel        text COLLATE "C" NOT NULL,
   transport      text COLLATE "C" NOT NULL,
+  oldest_type    text COLLATE "C",
   ordering_key   text COLLATE "C",
   content_type   text COLLATE "C" NOT NULL,
   content_hash   bytea            NOT NULL,
@@ -247,7 +248,7 @@ CREATE TABLE IF NOT EXISTS {prefix}conflict (
   occurred_at  timestamptz,
   accepted_as  text COLLATE "C",
   CONSTRAINT {name}conflict_pk PRIMARY KEY (conflict_id),
-  CONSTRAINT {name}conflict_copy UNIQUE (seq, content_hash)
+  CONSTRAINT {name}conflict_copy UNIQUE (seq, content_hash, type)
 );
 
 CREATE TABLE IF NOT EXISTS {prefix}audit (
