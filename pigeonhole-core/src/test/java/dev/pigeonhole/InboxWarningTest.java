@@ -193,7 +193,7 @@ class InboxWarningTest {
             Acceptor.class,
             (self, method, arguments) ->
                 ((List<?>) arguments[0])
-                    .stream().map(each -> (AcceptResult) new AcceptResult.Stored(1)).toList());
+                    .stream().map(each -> (AcceptResult) new AcceptResult.Stored(1, 0)).toList());
     return stub(
         InboxStore.class,
         (self, method, arguments) ->

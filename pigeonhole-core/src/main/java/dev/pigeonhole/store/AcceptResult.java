@@ -6,8 +6,12 @@ import java.util.List;
 /** What became of one message of a batch. */
 public sealed interface AcceptResult {
 
-  /** It is new: stored, with one delivery for each of its handlers. */
-  record Stored(long seq) implements AcceptResult {}
+  /**
+   * It is new: stored, with one delivery for each of its handlers.
+   *
+   * @param version the version of these deliveries
+   */
+  record Stored(long seq, long version) implements AcceptResult {}
 
   /**
    * Its identity was known.

@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param cell lane and handler family
  * @param seq the message's number
- * @param version raised by each failure, release, retry and operator action
+ * @param version whose message it is, and which attempt, see {@link Versions}; raised by each
+ *     failure, release, retry and operator action
  * @param keyId the exact handler key the delivery was created under
  * @param failures attempts that ended with an exception or a timeout
  * @param crashes lone marks: attempts that ran alone and never came back
@@ -23,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 public record Delivery(
     Cell cell,
     long seq,
-    int version,
+    long version,
     int keyId,
     int failures,
     int crashes,
@@ -37,7 +38,7 @@ public record Delivery(
   public Delivery(
       Cell cell,
       long seq,
-      int version,
+      long version,
       int keyId,
       int failures,
       int crashes,
@@ -48,9 +49,14 @@ public record Delivery(
     this(cell, seq, version, keyId, failures, crashes, releases, keyHash, mark, late, 0);
   }
 
-  /** A delivery as it is created: nothing has been tried, and it stands in no {@code later}. */
-  public static Delivery fresh(Cell cell, long seq, int keyId, @Nullable Long keyHash) {
-    return new Delivery(cell, seq, 0, keyId, 0, 0, 0, keyHash, 0, false);
+  /**
+   * A delivery as it is created: nothing has been tried, and it stands in no {@code later}.
+   *
+   * @param version the message's first one
+   */
+  public static Delivery fresh(
+      Cell cell, long seq, long version, int keyId, @Nullable Long keyHash) {
+    return new Delivery(cell, seq, version, keyId, 0, 0, 0, keyHash, 0, false);
   }
 
   /** The same delivery, standing in {@code later} or not. */
@@ -69,6 +75,14 @@ public record Delivery(
   public Delivery marked(long incarnation) {
     return new Delivery(
         cell, seq, version, keyId, failures, crashes, releases, keyHash, incarnation, late, place);
+  }
+
+  /** Whether this is another attempt of the same delivery, and a later one. */
+  public boolean follows(Delivery other) {
+    return seq == other.seq
+        && cell.equals(other.cell)
+        && Versions.ofOneMessage(version, other.version)
+        && version > other.version;
   }
 
   /** The attempt number a handler sees; the first is 1. */

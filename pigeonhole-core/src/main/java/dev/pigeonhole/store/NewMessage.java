@@ -127,9 +127,10 @@ public record NewMessage(
   }
 
   /** As it would be read under this number; the arrays are shared. */
-  public StoredMessage stored(long seq, Instant receivedAt) {
+  public StoredMessage stored(long seq, long version, Instant receivedAt) {
     return new StoredMessage(
         seq,
+        version,
         source,
         id,
         type,

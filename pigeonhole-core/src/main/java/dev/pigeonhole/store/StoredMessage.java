@@ -7,10 +7,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * A message as it lies in the store; see {@link NewMessage} for the fields they share.
  *
+ * @param version the version of its deliveries as they are created
  * @param edits handler family → what it gets in the place of the content
  */
 public record StoredMessage(
     long seq,
+    long version,
     String source,
     String id,
     String type,
@@ -24,6 +26,14 @@ public record StoredMessage(
     @Nullable Instant occurredAt,
     Instant receivedAt,
     Map<Integer, EditedContent> edits) {
+
+  /**
+   * Whether this is the message of the delivery, and not another one that has got its number since
+   * the delivery was read.
+   */
+  public boolean isOf(Delivery delivery) {
+    return seq == delivery.seq() && Versions.ofOneMessage(version, delivery.version());
+  }
 
   /** As it is after retention has dropped the content. */
   public StoredMessage withoutContent() {
@@ -45,6 +55,7 @@ public record StoredMessage(
       byte @Nullable [] otherContent, byte[] otherHash, Map<Integer, EditedContent> otherEdits) {
     return new StoredMessage(
         seq,
+        version,
         source,
         id,
         type,

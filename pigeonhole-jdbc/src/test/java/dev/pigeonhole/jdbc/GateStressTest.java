@@ -216,7 +216,7 @@ class GateStressTest {
 
   /** A replay begins another life, whose versions lie above all of the one before. */
   private static int life(Delivery delivery) {
-    return delivery.version() >> 20;
+    return (int) delivery.version() >>> 20; // the lower half: the upper one is the message's
   }
 
   private Callable<?> unit(Rig rig, Random random) {

@@ -8,6 +8,7 @@ import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.Versions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -45,8 +46,42 @@ abstract class AcceptContract extends StoreFixture {
     assertThat(fresh(a).get(0).attempt()).isEqualTo(1);
   }
 
-  private int version(HandlerId handler) {
+  private long version(HandlerId handler) {
     return fresh(handler).get(0).version();
+  }
+
+  @Test
+  void eachCallHasVersionsOfItsOwn() {
+    AcceptResult.Stored one = (AcceptResult.Stored) accept(message("one").to(a).build());
+    AcceptResult.Stored other = (AcceptResult.Stored) accept(message("other").to(a).build());
+
+    assertThat(one.version()).isPositive();
+    assertThat(Versions.ofOneMessage(one.version(), other.version())).isFalse();
+    assertThat(ready(a, one.seq()).version()).isEqualTo(one.version());
+    assertThat(load(one.seq()).isOf(ready(a, one.seq()))).isTrue();
+    assertThat(load(one.seq()).version()).isEqualTo(one.version());
+    Delivery wrong = Delivery.fresh(cell(0, a), one.seq(), other.version(), a.keyId(), null);
+    assertThat(load(one.seq()).isOf(wrong)).isFalse();
+  }
+
+  /** By whatever way a delivery comes into being. */
+  @Test
+  void allDeliveriesOfAMessageHaveItsVersions() {
+    NewMessage later = message("later").notBefore(clock.now().plusSeconds(60)).to(a).build();
+    for (NewMessage first :
+        List.of(message("now").to(a).build(), later, message("place").at(7).to(a).build())) {
+      long version = ((AcceptResult.Stored) accept(first)).version();
+      accept(first.to(List.of(b)));
+      accept(message(first.id()).to(c).build());
+      clock.advance(Duration.ofSeconds(60));
+
+      for (HandlerId handler : List.of(a, b, c)) {
+        assertThat(ready(handler))
+            .as("%s for %s", first.id(), handler.key())
+            .extracting(Delivery::version)
+            .contains(version);
+      }
+    }
   }
 
   @Test

@@ -46,6 +46,7 @@ abstract class ContentContract extends StoreFixture {
         .isEqualTo(
             new StoredMessage(
                 loaded.seq(),
+                loaded.version(),
                 SOURCE,
                 "m",
                 "order.placed.v2",

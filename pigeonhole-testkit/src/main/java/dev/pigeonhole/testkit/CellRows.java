@@ -108,7 +108,7 @@ final class CellRows {
     if (after == null) {
       return byDue;
     }
-    Delivery last = Delivery.fresh(range.cell(), after.seq(), 0, null);
+    Delivery last = Delivery.fresh(range.cell(), after.seq(), 0, 0, null);
     return byDue.tailSet(OpenRow.due(last, after.dueAt()), false);
   }
 

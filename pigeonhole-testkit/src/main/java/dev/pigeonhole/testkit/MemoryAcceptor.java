@@ -16,6 +16,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
 
 /** The gate, in memory. */
 final class MemoryAcceptor implements Acceptor {
@@ -28,7 +29,9 @@ final class MemoryAcceptor implements Acceptor {
   @Override
   public List<AcceptResult> accept(List<NewMessage> batch) {
     CrashPoints.reach("accept.before-commit");
-    List<AcceptResult> results = tables.commit(() -> batch.stream().map(this::acceptOne).toList());
+    long token = ThreadLocalRandom.current().nextLong();
+    List<AcceptResult> results =
+        tables.commit(() -> batch.stream().map(each -> acceptOne(each, token)).toList());
     CrashPoints.reach("accept.after-commit");
     return results;
   }
@@ -43,10 +46,10 @@ final class MemoryAcceptor implements Acceptor {
         null);
   }
 
-  private AcceptResult acceptOne(NewMessage message) {
+  private AcceptResult acceptOne(NewMessage message, long token) {
     MessageRow known = tables.byIdentity.get(new MessageRef(message.source(), message.id()));
     if (known == null) {
-      return store(message);
+      return store(message, token);
     }
     known.repeated(tables.now());
     if (message.onConflict() != OnConflict.REPEAT && !known.hasCopy(message)) {
@@ -70,12 +73,12 @@ final class MemoryAcceptor implements Acceptor {
                     && Arrays.equals(row.copy().contentHash(), copy.contentHash()));
   }
 
-  private AcceptResult store(NewMessage message) {
-    MessageRow row = new MessageRow(tables.nextSeq(), message, tables.now());
+  private AcceptResult store(NewMessage message, long token) {
+    MessageRow row = new MessageRow(tables.nextSeq(), token, message, tables.now());
     tables.byIdentity.put(row.ref(), row);
     tables.messages.put(row.seq(), row);
     deliver(row, message);
-    return new AcceptResult.Stored(row.seq());
+    return new AcceptResult.Stored(row.seq(), row.version());
   }
 
   /** Adds what is missing in every state, and answers it. */
@@ -93,7 +96,8 @@ final class MemoryAcceptor implements Acceptor {
 
   private OpenRow open(MessageRow row, HandlerId handler, NewMessage message) {
     Cell cell = new Cell(row.lane(), handler.family());
-    Delivery delivery = Delivery.fresh(cell, row.seq(), handler.keyId(), row.keyHash());
+    Delivery delivery =
+        Delivery.fresh(cell, row.seq(), row.version(), handler.keyId(), row.keyHash());
     Instant notBefore = message.notBefore();
     if (notBefore != null && notBefore.isAfter(tables.now())) {
       return OpenRow.due(delivery, notBefore);

@@ -5,6 +5,7 @@ import dev.pigeonhole.admin.MessageView;
 import dev.pigeonhole.store.EditedContent;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.StoredMessage;
+import dev.pigeonhole.store.Versions;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.Comparator;
@@ -17,9 +18,10 @@ import org.jspecify.annotations.Nullable;
 
 /** A stored message. Byte arrays are copied on the way in and on the way out. */
 final class MessageRow {
-  private static final int VERSIONS_PER_LIFE = 1 << 20;
+  private static final long VERSIONS_PER_LIFE = 1 << 20;
 
   private final long seq;
+  private final long version;
   private final NewMessage message;
   private final Map<Integer, Edit> edits = new HashMap<>();
   private boolean dropped;
@@ -34,14 +36,20 @@ final class MessageRow {
   /** What an operator has put in the place of the content, for one handler. */
   record Edit(EditedContent content, Instant at, String by, String reason) {}
 
-  MessageRow(long seq, NewMessage message, Instant receivedAt) {
+  MessageRow(long seq, long token, NewMessage message, Instant receivedAt) {
     this.seq = seq;
+    this.version = Versions.first(token);
     this.message = copy(message);
     this.receivedAt = receivedAt;
   }
 
   long seq() {
     return seq;
+  }
+
+  /** Of its deliveries as they are created. */
+  long version() {
+    return version;
   }
 
   int lane() {
@@ -91,8 +99,8 @@ final class MessageRow {
   }
 
   /** The lowest version of another life: no delivery can have had it before. */
-  int nextLife() {
-    return ++lives * VERSIONS_PER_LIFE;
+  long nextLife() {
+    return version + ++lives * VERSIONS_PER_LIFE;
   }
 
   void edit(int handler, Edit edit) {
@@ -126,7 +134,7 @@ final class MessageRow {
   }
 
   StoredMessage stored() {
-    StoredMessage stored = copy(message).stored(seq, receivedAt);
+    StoredMessage stored = copy(message).stored(seq, version, receivedAt);
     if (dropped) {
       return stored.withoutContent();
     }

@@ -560,6 +560,7 @@ class HandlerBehaviourTest {
               was.seq(),
               new dev.pigeonhole.store.StoredMessage(
                   was.seq(),
+                  was.version(),
                   was.source(),
                   was.id(),
                   Trap.class.getName(),

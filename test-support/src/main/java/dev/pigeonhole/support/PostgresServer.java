@@ -1,7 +1,9 @@
 package dev.pigeonhole.support;
 
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -17,13 +19,16 @@ public final class PostgresServer extends LocalDatabaseServer {
   private final Path binaries;
   private final Unprivileged unprivileged;
   private final Map<String, String> settings;
+  private final @Nullable PostgresServer primary;
 
-  private PostgresServer(Unprivileged unprivileged, Map<String, String> settings) {
+  private PostgresServer(
+      Unprivileged unprivileged, Map<String, String> settings, @Nullable PostgresServer primary) {
     // SIGINT is the fast shutdown, SIGQUIT the immediate one that takes the backends along.
     super("pg", Signal.INT, Signal.QUIT);
     this.binaries = PostgresBinaries.home();
     this.unprivileged = unprivileged;
     this.settings = settings;
+    this.primary = primary;
   }
 
   /** The one server of this JVM, started at the first call; closing it has no effect. */
@@ -46,14 +51,49 @@ public final class PostgresServer extends LocalDatabaseServer {
   }
 
   static PostgresServer start(Unprivileged unprivileged, Map<String, String> settings) {
-    PostgresServer server = new PostgresServer(unprivileged, settings);
+    PostgresServer server = new PostgresServer(unprivileged, settings, null);
     server.initialiseAndLaunch();
     server.checkVersion();
     return server;
   }
 
+  /**
+   * Starts a copy of this server that follows it by asynchronous streaming and answers queries.
+   *
+   * @param link a proxy to this server: while it lets nothing through, the copy falls behind
+   */
+  public PostgresServer standby(FaultProxy link) {
+    Map<String, String> following = new HashMap<>(settings);
+    following.put(
+        "primary_conninfo", "host=127.0.0.1 port=%d user=%s".formatted(link.port(), user()));
+    PostgresServer standby = new PostgresServer(unprivileged, following, this);
+    standby.initialiseAndLaunch();
+    return standby;
+  }
+
+  /** Waits until this standby has received and replayed all that the server has written so far. */
+  public void awaitCaughtUpWith(PostgresServer server) {
+    String written = server.ask("SELECT pg_current_wal_lsn()", 1);
+    Eventually.until(
+        "the standby to catch up",
+        Duration.ofMinutes(3),
+        () -> ask("SELECT pg_last_wal_replay_lsn() >= '" + written + "'", 1).equals("t"));
+  }
+
+  /** Makes a primary of this standby, with what it has received. */
+  public void promote() {
+    if (!ask("SELECT pg_promote(true, 180)", 1).equals("t")) {
+      throw new IllegalStateException("The standby was not promoted");
+    }
+  }
+
   @Override
   void initialise() {
+    if (primary != null) {
+      PostgresBackup.take(primary, data());
+      unprivileged.own(home());
+      return;
+    }
     unprivileged.own(home());
     runToEnd(
         unprivileged.command(

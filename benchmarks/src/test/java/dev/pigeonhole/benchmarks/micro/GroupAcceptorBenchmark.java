@@ -72,7 +72,7 @@ public class GroupAcceptorBenchmark {
   }
 
   private static final class Busy implements Acceptor {
-    private static final AcceptResult STORED = new AcceptResult.Stored(1);
+    private static final AcceptResult STORED = new AcceptResult.Stored(1, 0);
 
     @Override
     public List<AcceptResult> accept(List<NewMessage> batch) {

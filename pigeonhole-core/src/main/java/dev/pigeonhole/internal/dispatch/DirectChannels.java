@@ -148,7 +148,7 @@ public final class DirectChannels {
                   .formatted(
                       ErrorCode.OPTION_NOT_APPLICABLE.text(), edge.notBefore(), channel.name())));
     }
-    StoredMessage received = edge.stored(0, clock.instant());
+    StoredMessage received = edge.stored(0, 0, clock.instant());
     Map<String, Failure> failures = new LinkedHashMap<>();
     for (HandlerSpec handler : type.handlers()) {
       BoundHandler bound =
@@ -190,7 +190,7 @@ public final class DirectChannels {
       Message message,
       StoredMessage received,
       boolean comesAgain) {
-    Work work = new Work(Delivery.fresh(new Cell(0, 0), 0, 0, null), received, null, 0, 0, 0);
+    Work work = new Work(Delivery.fresh(new Cell(0, 0), 0, 0, 0, null), received, null, 0, 0, 0);
     Attempt attempt = new Attempt(NAME, work, handler, new Breaker(null), () -> false);
     try {
       attempt.decoded(copy(message, received, handler.type()));

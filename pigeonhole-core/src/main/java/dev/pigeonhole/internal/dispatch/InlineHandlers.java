@@ -196,8 +196,9 @@ public final class InlineHandlers {
   }
 
   private Attempt attempt(BoundHandler handler, HandlerId as, NewMessage message, boolean own) {
-    StoredMessage received = message.stored(0, clock.instant());
-    Delivery delivery = Delivery.fresh(new Cell(message.lane(), as.family()), 0, as.keyId(), null);
+    StoredMessage received = message.stored(0, 0, clock.instant());
+    Cell cell = new Cell(message.lane(), as.family());
+    Delivery delivery = Delivery.fresh(cell, 0, 0, as.keyId(), null);
     Attempt attempt =
         new Attempt(
             events.inbox(),

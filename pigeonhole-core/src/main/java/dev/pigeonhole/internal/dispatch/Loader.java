@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Makes work of rows. It marks those of cells on probation, loads what a handler is given, and
- * poisons what no handler can be given. Touched by the dispatcher's thread alone.
+ * poisons what no handler can be given. A row whose message the database has forgotten, and whose
+ * number another message has by now, is gone. Touched by the dispatcher's thread alone.
  */
 final class Loader {
   private final Deliveries store;
@@ -114,7 +115,9 @@ final class Loader {
     for (Delivery row : rows) {
       StoredMessage message = messages.get(row.seq());
       CellState cell = cells.get(row.cell());
-      if (message == null) {
+      if (message != null && !message.isOf(row)) {
+        gone.accept(row);
+      } else if (message == null) {
         poison(
             row,
             nameless(row),
@@ -134,6 +137,10 @@ final class Loader {
   private void poisonKiller(Delivery row) {
     BoundHandler handler = lines.of(row.cell()).handler;
     StoredMessage message = store.load(List.of(row.seq())).get(row.seq());
+    if (message != null && !message.isOf(row)) {
+      gone.accept(row);
+      return;
+    }
     poison(
         row,
         message == null ? nameless(row) : new MessageRef(message.source(), message.id()),

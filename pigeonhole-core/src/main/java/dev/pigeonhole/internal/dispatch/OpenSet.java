@@ -19,8 +19,11 @@ import java.util.TreeSet;
  * have come back.
  */
 final class OpenSet {
-  /** Names one attempt. A failed delivery comes back under another version. */
-  private record Key(long seq, int handler, int version) {
+  /**
+   * Names one attempt. A failed delivery comes back under another version, and so does another
+   * message under the same number.
+   */
+  private record Key(long seq, int handler, long version) {
     static Key of(Delivery row) {
       return new Key(row.seq(), row.cell().handler(), row.version());
     }

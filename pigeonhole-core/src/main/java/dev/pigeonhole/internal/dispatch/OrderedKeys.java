@@ -7,6 +7,7 @@ import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.Versions;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -296,6 +297,8 @@ final class OrderedKeys {
     KeyLine.Member before = key.members.put(row.seq(), new KeyLine.Member(row, true));
     if (before == null || !before.runnable()) {
       line.waitingInKeys++;
+    } else if (!before.row().equals(row) && !before.row().equals(key.running)) {
+      rows.forget(before.row()); // nobody else would
     }
   }
 
@@ -400,13 +403,20 @@ final class OrderedKeys {
     boolean known = row.equals(key.running);
     key.ended(row);
     KeyLine.Member member = key.members.get(row.seq());
-    if (member != null && member.row().version() > row.version()) {
-      line.waitingInKeys += known ? 1 : 0; // it came back as due before the news of its failure
+    if (member != null && isNoNewsOf(row, member.row())) {
+      // It came back as due before the news of its failure, or has taken the number of one that
+      // the database has forgotten.
+      line.waitingInKeys += known ? 1 : 0;
     } else {
       key.members.remove(row.seq());
       waitOrBlock(line, key, row, outcome);
     }
     advance(line, hash, key);
+  }
+
+  /** Whether the end of a row says nothing about what stands in its place now. */
+  private static boolean isNoNewsOf(Delivery ended, Delivery standing) {
+    return standing.follows(ended) || !Versions.ofOneMessage(standing.version(), ended.version());
   }
 
   private void waitOrBlock(HandlerLine line, KeyLine key, Delivery row, Outcome outcome) {

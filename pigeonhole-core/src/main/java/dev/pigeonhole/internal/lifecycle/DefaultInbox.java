@@ -504,7 +504,7 @@ public final class DefaultInbox implements Inbox {
     String inbox = settings.name();
     if (result instanceof AcceptResult.Stored stored) {
       if (handOvers != null) {
-        handOver(message, stored.seq(), message.handlers(), handOvers);
+        handOver(message, stored, handOvers);
         tellOthers(message.handlers());
       }
       if (!events.silent()) {
@@ -532,16 +532,16 @@ public final class DefaultInbox implements Inbox {
         message.channel(), new Acceptance.Rejected(ErrorCode.DATABASE_ERROR, refused.reason()));
   }
 
-  private void handOver(
-      NewMessage message, long seq, List<HandlerId> handlers, List<HandOver> handOvers) {
-    if (engine == null || handlers.isEmpty()) {
+  private void handOver(NewMessage message, AcceptResult.Stored as, List<HandOver> handOvers) {
+    if (engine == null || message.handlers().isEmpty()) {
       return;
     }
-    StoredMessage stored = message.stored(seq, store.clock().instant());
+    StoredMessage stored = message.stored(as.seq(), as.version(), store.clock().instant());
     boolean late = message.notBefore() != null || message.place() != 0;
-    for (HandlerId handler : handlers) {
+    for (HandlerId handler : message.handlers()) {
       Cell cell = new Cell(message.lane(), handler.family());
-      Delivery row = Delivery.fresh(cell, seq, handler.keyId(), message.keyHash());
+      Delivery row =
+          Delivery.fresh(cell, as.seq(), as.version(), handler.keyId(), message.keyHash());
       handOvers.add(new HandOver(row.inLater(late).at(message.place()), stored));
     }
   }

@@ -81,7 +81,7 @@ class GroupAcceptorTest {
         throw e;
       }
       return batch.stream()
-          .map(each -> (AcceptResult) new AcceptResult.Stored(Long.parseLong(each.id())))
+          .map(each -> (AcceptResult) new AcceptResult.Stored(Long.parseLong(each.id()), 0))
           .toList();
     }
 
@@ -136,7 +136,7 @@ class GroupAcceptorTest {
 
   private static List<AcceptResult> answers(int from, int size) {
     return IntStream.range(from, from + size)
-        .mapToObj(number -> (AcceptResult) new AcceptResult.Stored(number))
+        .mapToObj(number -> (AcceptResult) new AcceptResult.Stored(number, 0))
         .toList();
   }
 
@@ -186,7 +186,7 @@ class GroupAcceptorTest {
               Thread.onSpinWait();
             }
             return batch.stream()
-                .map(each -> (AcceptResult) new AcceptResult.Stored(Long.parseLong(each.id())))
+                .map(each -> (AcceptResult) new AcceptResult.Stored(Long.parseLong(each.id()), 0))
                 .toList();
           }
         };
@@ -243,7 +243,7 @@ class GroupAcceptorTest {
             Thread.yield();
             underWay.decrementAndGet();
             return batch.stream()
-                .map(each -> (AcceptResult) new AcceptResult.Stored(Long.parseLong(each.id())))
+                .map(each -> (AcceptResult) new AcceptResult.Stored(Long.parseLong(each.id()), 0))
                 .toList();
           }
         };

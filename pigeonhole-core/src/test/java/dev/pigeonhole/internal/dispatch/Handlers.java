@@ -68,6 +68,7 @@ final class Handlers {
     StoredMessage message =
         new StoredMessage(
             row.seq(),
+            row.version(),
             "source",
             "m-" + row.seq(),
             "t",

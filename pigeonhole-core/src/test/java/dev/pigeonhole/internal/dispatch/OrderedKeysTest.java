@@ -9,6 +9,7 @@ import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.Versions;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.time.Instant;
@@ -118,7 +119,7 @@ class OrderedKeysTest {
     return row(seq, key, 0, false);
   }
 
-  private static Delivery row(long seq, long key, int version, boolean late) {
+  private static Delivery row(long seq, long key, long version, boolean late) {
     return new Delivery(CELL, seq, version, 1, 0, 0, 0, key, 0, late);
   }
 
@@ -218,6 +219,46 @@ class OrderedKeysTest {
     assertThat(line.keys).isEmpty();
     assertThat(rows.open).doesNotContain(row(2, 7));
     assertThat(rows.sweeps).isEqualTo(1);
+    assertThat(line.waitingInKeys).isZero();
+  }
+
+  /** The lower one of two versions may be of the later message. */
+  @Test
+  void theEndOfAForgottenHeadSaysNothingAboutTheRowThatHasItsNumber() {
+    for (long first : List.of(5L, 6L)) {
+      Delivery forgotten = row(first, 7, first == 5 ? Versions.first(-1) : 0, false);
+      Delivery standing = row(first, 7, first == 5 ? 0 : Versions.first(-1), false);
+      rows.admitted.clear();
+      store(forgotten);
+      read(forgotten);
+      store(standing);
+      read(standing);
+      assertThat(rows.admitted).containsExactly(first);
+
+      rows.open.remove(forgotten);
+      keys.settled(forgotten, new Outcome.Completed(), false); // as after a settle in doubt
+      assertThat(rows.admitted).containsExactly(first, first);
+      end(standing, new Outcome.Completed());
+      assertThat(line.keys).isEmpty();
+      assertThat(line.waitingInKeys).isZero();
+    }
+  }
+
+  @Test
+  void aForgottenRowThatWaitsMakesWayForTheOneThatHasItsNumber() {
+    Delivery forgotten = row(2, 7, Versions.first(-1), false);
+    Delivery standing = row(2, 7);
+    store(row(1, 7), forgotten);
+    read(row(1, 7), forgotten);
+    store(standing);
+    read(standing);
+    assertThat(rows.open).containsExactlyInAnyOrder(row(1, 7), standing);
+    assertThat(line.waitingInKeys).isEqualTo(1);
+
+    end(row(1, 7), new Outcome.Completed());
+    end(standing, new Outcome.Completed());
+    assertThat(rows.admitted).containsExactly(1L, 2L);
+    assertThat(line.keys).isEmpty();
     assertThat(line.waitingInKeys).isZero();
   }
 

@@ -9,6 +9,7 @@ import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.CrashPoints;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.Versions;
 import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.time.Instant;
@@ -69,18 +70,18 @@ final class Gate {
 
   private static final String ADD_READY =
       """
-      INSERT INTO {delivery} (lane, handler, seq, key_id, key_hash)
-      WITH w (lane, handler, seq, key_id) AS (VALUES :rows)
-      SELECT w.lane, w.handler, w.seq, w.key_id,
+      INSERT INTO {delivery} (lane, handler, seq, version, key_id, key_hash)
+      WITH w (lane, handler, seq, version, key_id) AS (VALUES :rows)
+      SELECT w.lane, w.handler, w.seq, w.version, w.key_id,
              (SELECT m.key_hash FROM {message} m WHERE m.seq = w.seq)
       FROM w
       """;
 
   private static final String ADD_WAITING =
       """
-      INSERT INTO {later} (lane, handler, seq, key_id, key_hash, due_at, reason)
-      WITH w (lane, handler, seq, key_id) AS (VALUES :rows)
-      SELECT w.lane, w.handler, w.seq, w.key_id,
+      INSERT INTO {later} (lane, handler, seq, version, key_id, key_hash, due_at, reason)
+      WITH w (lane, handler, seq, version, key_id) AS (VALUES :rows)
+      SELECT w.lane, w.handler, w.seq, w.version, w.key_id,
              (SELECT m.key_hash FROM {message} m WHERE m.seq = w.seq), :due, 'not before'
       FROM w
       """;
@@ -88,9 +89,9 @@ final class Gate {
   // The copy may lack the ordering key of what was stored.
   private static final String ADD_PLACED =
       """
-      INSERT INTO {later} (lane, handler, seq, key_id, key_hash, due_at, place, reason)
-      WITH w (lane, handler, seq, key_id) AS (VALUES :rows)
-      SELECT w.lane, w.handler, w.seq, w.key_id,
+      INSERT INTO {later} (lane, handler, seq, version, key_id, key_hash, due_at, place, reason)
+      WITH w (lane, handler, seq, version, key_id) AS (VALUES :rows)
+      SELECT w.lane, w.handler, w.seq, w.version, w.key_id,
              (SELECT m.key_hash FROM {message} m WHERE m.seq = w.seq), {now},
              (SELECT CASE WHEN m.key_hash IS NULL THEN :place ELSE 0 END
               FROM {message} m WHERE m.seq = w.seq),
@@ -177,6 +178,10 @@ final class Gate {
       return Set.copyOf(firsts.values());
     }
 
+    AcceptResult stored(long seq) {
+      return new AcceptResult.Stored(seq, Versions.first(token));
+    }
+
     boolean answered() {
       return Arrays.stream(results).allMatch(result -> result != null);
     }
@@ -240,9 +245,7 @@ final class Gate {
       Inserted inserted =
           statements.insert(
               session, messages.stream().map(families::distinct).toList(), batch.token);
-      inserted
-          .fresh()
-          .forEach((at, seq) -> batch.results[part.get(at)] = new AcceptResult.Stored(seq));
+      inserted.fresh().forEach((at, seq) -> batch.results[part.get(at)] = batch.stored(seq));
       inserted.known().values().forEach(known -> batch.known.put(known.ref(), known));
     }
   }
@@ -298,7 +301,7 @@ final class Gate {
         continue;
       }
       if (known.token() == batch.token && batch.originals.contains(i)) {
-        batch.results[i] = new AcceptResult.Stored(known.seq());
+        batch.results[i] = batch.stored(known.seq());
         continue;
       }
       repeats.merge(known.seq(), 1, Integer::sum);
@@ -489,11 +492,12 @@ final class Gate {
         alike.stream()
             .map(
                 each ->
-                    "(%d, %d, %d, %d)"
+                    "(%d, %d, %d, %d, %d)"
                         .formatted(
                             each.lane(),
                             each.handler().family(),
                             each.known().seq(),
+                            Versions.first(each.known().token()),
                             each.handler().keyId()))
             .collect(Collectors.joining(", "));
     String text =

@@ -85,7 +85,7 @@ final class H2Statements implements Statements {
       }
     }
     boolean someLater = messages.stream().anyMatch(message -> message.notBefore() != null);
-    ValueRows.deliver(session, messages, fresh, someLater ? session.now() : Instant.MAX);
+    ValueRows.deliver(session, messages, fresh, token, someLater ? session.now() : Instant.MAX);
     return new Inserted(fresh, Map.of());
   }
 
@@ -157,17 +157,17 @@ final class H2Statements implements Statements {
 
   @Override
   public Set<Delivery> take(Session session, List<Delivery> deliveries) throws SQLException {
-    Named named = new Named(deliveries);
-    for (boolean late : new boolean[] {false, true}) {
-      List<Delivery> part = named.part(late);
-      int[] counts = session.batch(late ? TAKE_LATE : TAKE_FRESH, part, H2Statements::bind);
-      for (int i = 0; i < counts.length; i++) {
-        if (counts[i] == 1) {
-          named.hit(late, part.get(i).cell().handler(), part.get(i).seq());
-        }
-      }
-    }
-    return named.hits();
+    return Named.hits(
+        deliveries,
+        (named, late) -> {
+          List<Delivery> part = named.part(late);
+          int[] counts = session.batch(late ? TAKE_LATE : TAKE_FRESH, part, H2Statements::bind);
+          for (int i = 0; i < counts.length; i++) {
+            if (counts[i] == 1) {
+              named.hit(late, part.get(i).cell().handler(), part.get(i).seq());
+            }
+          }
+        });
   }
 
   private static void bind(Params params, Delivery each) throws SQLException {
@@ -177,18 +177,18 @@ final class H2Statements implements Statements {
   @Override
   public Set<Delivery> lock(Session session, List<Delivery> deliveries, boolean skipLocked)
       throws SQLException {
-    Named named = new Named(deliveries);
     String skip = skipLocked ? " SKIP LOCKED" : "";
-    for (boolean late : new boolean[] {false, true}) {
-      String text = LOCK_OPEN.formatted(late ? "{later}" : "{delivery}", skip);
-      for (Delivery each : named.part(late)) {
-        session.query(
-            text,
-            params -> bind(params, each),
-            row -> named.hit(late, row.getInt(1), row.getLong(2)));
-      }
-    }
-    return named.hits();
+    return Named.hits(
+        deliveries,
+        (named, late) -> {
+          String text = LOCK_OPEN.formatted(late ? "{later}" : "{delivery}", skip);
+          for (Delivery each : named.part(late)) {
+            session.query(
+                text,
+                params -> bind(params, each),
+                row -> named.hit(late, row.getInt(1), row.getLong(2)));
+          }
+        });
   }
 
   @Override

@@ -16,6 +16,7 @@ import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoredMessage;
+import dev.pigeonhole.store.Versions;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
@@ -50,7 +51,7 @@ final class JdbcDeliveries implements Deliveries {
   static final String LOAD =
       """
       SELECT seq, source, id, type, channel, transport, ordering_key, content, content_type, headers,
-             content_hash, occurred_at, received_at, edited
+             content_hash, occurred_at, received_at, edited, token
       FROM {message}
       WHERE seq :seqs
       """;
@@ -180,6 +181,7 @@ final class JdbcDeliveries implements Deliveries {
   static StoredMessage message(Session session, ResultSet row) throws SQLException {
     return new StoredMessage(
         row.getLong(1),
+        Versions.first(row.getLong(15)),
         row.getString(2),
         row.getString(3),
         row.getString(4),

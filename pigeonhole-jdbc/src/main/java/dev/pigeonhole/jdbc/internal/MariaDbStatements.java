@@ -3,6 +3,7 @@ package dev.pigeonhole.jdbc.internal;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.store.Ahead;
 import dev.pigeonhole.store.AheadRead;
+import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.NewMessage;
 import java.sql.Connection;
@@ -120,7 +121,7 @@ final class MariaDbStatements implements Statements {
       }
     }
     if (!rows.isEmpty()) {
-      ValueRows.deliver(session, messages, fresh, rows.get(0).now());
+      ValueRows.deliver(session, messages, fresh, token, rows.get(0).now());
     }
     return new Inserted(fresh, known);
   }
@@ -187,17 +188,17 @@ final class MariaDbStatements implements Statements {
 
   @Override
   public Set<Delivery> take(Session session, List<Delivery> deliveries) throws SQLException {
-    Named named = new Named(deliveries);
-    for (boolean late : new boolean[] {false, true}) {
-      if (!named.part(late).isEmpty()) {
-        String text =
-            limited(session, late ? "DELETE FROM {later} WHERE " : "DELETE FROM {delivery} WHERE ")
-                + predicate(named.part(late))
-                + " RETURNING handler, seq";
-        session.query(text, params -> {}, row -> named.hit(late, row.getInt(1), row.getLong(2)));
-      }
-    }
-    return named.hits();
+    return Named.hits(
+        deliveries,
+        (named, late) -> {
+          String text =
+              limited(
+                      session,
+                      late ? "DELETE FROM {later} WHERE " : "DELETE FROM {delivery} WHERE ")
+                  + predicate(named.part(late))
+                  + " RETURNING handler, seq";
+          session.query(text, params -> {}, row -> named.hit(late, row.getInt(1), row.getLong(2)));
+        });
   }
 
   @Override
@@ -208,41 +209,46 @@ final class MariaDbStatements implements Statements {
   @Override
   public Set<Delivery> lock(Session session, List<Delivery> deliveries, boolean skipLocked)
       throws SQLException {
-    Named named = new Named(deliveries);
-    for (boolean late : new boolean[] {false, true}) {
-      if (!named.part(late).isEmpty()) {
-        String text =
-            session.sql(
-                    late
-                        ? "SELECT handler, seq FROM {later} WHERE "
-                        : "SELECT handler, seq FROM {delivery} WHERE ")
-                + predicate(named.part(late))
-                + (skipLocked ? " FOR UPDATE SKIP LOCKED" : " FOR UPDATE");
-        session.query(text, params -> {}, row -> named.hit(late, row.getInt(1), row.getLong(2)));
-      }
-    }
-    return named.hits();
+    return Named.hits(
+        deliveries,
+        (named, late) -> {
+          String text =
+              session.sql(
+                      late
+                          ? "SELECT handler, seq FROM {later} WHERE "
+                          : "SELECT handler, seq FROM {delivery} WHERE ")
+                  + predicate(named.part(late))
+                  + (skipLocked ? " FOR UPDATE SKIP LOCKED" : " FOR UPDATE");
+          session.query(text, params -> {}, row -> named.hit(late, row.getInt(1), row.getLong(2)));
+        });
   }
 
   /** Rows at their versions as ranges of the primary key, cell by cell. */
   private static String predicate(List<Delivery> deliveries) {
-    Map<List<Integer>, List<Long>> seqs =
+    Map<Cell, List<Delivery>> cells =
         deliveries.stream()
             .collect(
-                Collectors.groupingBy(
-                    each -> List.of(each.cell().lane(), each.cell().handler(), each.version()),
-                    LinkedHashMap::new,
-                    Collectors.mapping(Delivery::seq, Collectors.toList())));
-    return seqs.entrySet().stream()
+                Collectors.groupingBy(Delivery::cell, LinkedHashMap::new, Collectors.toList()));
+    return cells.entrySet().stream()
         .map(
             each ->
-                "(lane = %d AND handler = %d AND version = %d AND seq IN (%s))"
+                "(lane = %d AND handler = %d AND seq IN (%s) AND %s)"
                     .formatted(
-                        each.getKey().get(0),
-                        each.getKey().get(1),
-                        each.getKey().get(2),
-                        Lists.numbers(each.getValue())))
+                        each.getKey().lane(),
+                        each.getKey().handler(),
+                        Lists.numbers(each.getValue().stream().map(Delivery::seq).toList()),
+                        versions(each.getValue())))
         .collect(Collectors.joining(" OR ", "(", ")"));
+  }
+
+  /** What one call has accepted has one version. The server makes no range of pairs. */
+  private static String versions(List<Delivery> ofCell) {
+    long first = ofCell.get(0).version();
+    return ofCell.stream().allMatch(each -> each.version() == first)
+        ? "version = " + first
+        : ofCell.stream()
+            .map(each -> "(%d, %d)".formatted(each.seq(), each.version()))
+            .collect(Collectors.joining(", ", "(seq, version) IN (", ")"));
   }
 
   @Override

@@ -3,6 +3,7 @@ package dev.pigeonhole.jdbc.internal;
 import dev.pigeonhole.jdbc.internal.Statements.Inserted;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.Versions;
 import java.sql.Array;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -33,7 +34,7 @@ final class PostgresInsert {
   private static final String INSERT =
       """
       WITH base AS MATERIALIZED (
-        SELECT nextval('{message_seq}') AS seq, {now} AS now
+        SELECT nextval('{message_seq}') AS seq, {now} AS now, ?::bigint AS version
       ), fresh AS (
         INSERT INTO {message} (seq, source, id, type, oldest_type, channel, transport, lane,
                                ordering_key, key_hash, content, content_type, headers, content_hash,
@@ -49,14 +50,15 @@ final class PostgresInsert {
         ON CONFLICT (source, id) DO NOTHING
         RETURNING seq, lane, key_hash
       ), wanted AS MATERIALIZED (
-        SELECT f.seq, f.lane, f.key_hash, (?::int[])[n] AS handler, (?::int[])[n] AS key_id,
+        SELECT f.seq, f.lane, f.key_hash, base.version,
+               (?::int[])[n] AS handler, (?::int[])[n] AS key_id,
                %s AS due_at, %s AS place
         FROM base CROSS JOIN fresh f
         CROSS JOIN LATERAL generate_series((?::int[])[(f.seq - base.seq)::int + 1],
                                            (?::int[])[(f.seq - base.seq)::int + 1]) AS n
       ), ready AS (
-        INSERT INTO {delivery} (lane, handler, seq, key_id, key_hash)
-        SELECT lane, handler, seq, key_id, key_hash FROM wanted%s
+        INSERT INTO {delivery} (lane, handler, seq, version, key_id, key_hash)
+        SELECT lane, handler, seq, version, key_id, key_hash FROM wanted%s
       )%s
       """
           + ANSWER;
@@ -87,12 +89,12 @@ final class PostgresInsert {
         " WHERE due_at IS NULL AND place = 0",
         """
         , waiting AS (
-          INSERT INTO {later} (lane, handler, seq, key_id, key_hash, due_at, reason)
-          SELECT lane, handler, seq, key_id, key_hash, due_at, 'not before'
+          INSERT INTO {later} (lane, handler, seq, version, key_id, key_hash, due_at, reason)
+          SELECT lane, handler, seq, version, key_id, key_hash, due_at, 'not before'
           FROM wanted WHERE due_at IS NOT NULL
         ), placed AS (
-          INSERT INTO {later} (lane, handler, seq, key_id, key_hash, due_at, place, reason)
-          SELECT lane, handler, seq, key_id, key_hash, (SELECT now FROM base), place, 'priority'
+          INSERT INTO {later} (lane, handler, seq, version, key_id, key_hash, due_at, place, reason)
+          SELECT lane, handler, seq, version, key_id, key_hash, (SELECT now FROM base), place, 'priority'
           FROM wanted WHERE due_at IS NULL AND place <> 0
         )"""
             + unhandled);
@@ -117,8 +119,8 @@ final class PostgresInsert {
         ON CONFLICT (source, id) DO NOTHING
         RETURNING seq, lane, key_hash
       ), ready AS (
-        INSERT INTO {delivery} (lane, handler, seq, key_id, key_hash)
-        SELECT f.lane, h.handler, f.seq, h.key_id, f.key_hash
+        INSERT INTO {delivery} (lane, handler, seq, version, key_id, key_hash)
+        SELECT f.lane, h.handler, f.seq, ?::bigint, h.key_id, f.key_hash
         FROM fresh f CROSS JOIN unnest(?::int[], ?::int[]) AS h(handler, key_id)
       )
       """
@@ -200,6 +202,7 @@ final class PostgresInsert {
     params.array("bytea", columns.of(byte[][]::new, NewMessage::headers));
     params.array("bytea", columns.of(byte[][]::new, NewMessage::contentHash));
     params.array("text", columns.of(String[]::new, each -> text(each.occurredAt())));
+    params.add(Versions.first(token));
     Handlers handlers = Handlers.of(List.of(any));
     params.array("int4", handlers.families());
     params.array("int4", handlers.keyIds());
@@ -214,7 +217,7 @@ final class PostgresInsert {
       boolean someUnhandled)
       throws SQLException {
     Handlers handlers = Handlers.of(messages);
-    params.add(token);
+    params.add(Versions.first(token)).add(token);
     params.array("int4", columns.order);
     params.array("text", columns.of(String[]::new, NewMessage::source));
     params.array("text", columns.of(String[]::new, NewMessage::id));

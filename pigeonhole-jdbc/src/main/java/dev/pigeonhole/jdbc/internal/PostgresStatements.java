@@ -139,7 +139,7 @@ final class PostgresStatements implements Statements {
       """
       WITH gone AS (
         DELETE FROM %s d
-        USING unnest(?::int[], ?::int[], ?::bigint[], ?::int[], ?::int[])
+        USING unnest(?::int[], ?::int[], ?::bigint[], ?::bigint[], ?::int[])
           AS i(lane, handler, seq, version, crashes)
         WHERE %s
         RETURNING d.seq, d.handler, d.key_id, d.failures, i.crashes, d.releases
@@ -191,7 +191,7 @@ final class PostgresStatements implements Statements {
   private static final String TAKE =
       """
       DELETE FROM %s d
-      USING unnest(?::int[], ?::int[], ?::bigint[], ?::int[]) AS i(lane, handler, seq, version)
+      USING unnest(?::int[], ?::int[], ?::bigint[], ?::bigint[]) AS i(lane, handler, seq, version)
       WHERE %s
       RETURNING d.handler, d.seq
       """;
@@ -203,7 +203,7 @@ final class PostgresStatements implements Statements {
   private static final String LOCK_OPEN =
       """
       SELECT d.handler, d.seq
-      FROM unnest(?::int[], ?::int[], ?::bigint[], ?::int[]) AS i(lane, handler, seq, version)
+      FROM unnest(?::int[], ?::int[], ?::bigint[], ?::bigint[]) AS i(lane, handler, seq, version)
       JOIN %s d ON %s
       FOR UPDATE OF d%s
       """;
@@ -379,13 +379,7 @@ final class PostgresStatements implements Statements {
 
   @Override
   public Set<Delivery> complete(Session session, List<Delivery> deliveries) throws SQLException {
-    Named named = new Named(deliveries);
-    for (boolean late : new boolean[] {false, true}) {
-      if (!named.part(late).isEmpty()) {
-        complete(session, named, late);
-      }
-    }
-    return named.hits();
+    return Named.hits(deliveries, (named, late) -> complete(session, named, late));
   }
 
   /**
@@ -491,25 +485,21 @@ final class PostgresStatements implements Statements {
   private static Set<Delivery> named(
       Session session, List<Delivery> deliveries, String ofFresh, String ofLate)
       throws SQLException {
-    Named named = new Named(deliveries);
-    for (boolean late : new boolean[] {false, true}) {
-      List<Delivery> part = named.part(late);
-      if (!part.isEmpty()) {
-        fenced(
-            session,
-            late ? ofLate : ofFresh,
-            params -> bindNames(params, part),
-            row -> named.hit(late, row.getInt(1), row.getLong(2)));
-      }
-    }
-    return named.hits();
+    return Named.hits(
+        deliveries,
+        (named, late) ->
+            fenced(
+                session,
+                late ? ofLate : ofFresh,
+                params -> bindNames(params, named.part(late)),
+                row -> named.hit(late, row.getInt(1), row.getLong(2))));
   }
 
   private static void bindNames(Params params, List<Delivery> part) throws SQLException {
     params.array("int4", part.stream().map(each -> each.cell().lane()).toArray(Integer[]::new));
     params.array("int4", part.stream().map(each -> each.cell().handler()).toArray(Integer[]::new));
     params.array("int8", part.stream().map(Delivery::seq).toArray(Long[]::new));
-    params.array("int4", part.stream().map(Delivery::version).toArray(Integer[]::new));
+    params.array("int8", part.stream().map(Delivery::version).toArray(Long[]::new));
   }
 
   @Override

@@ -4,6 +4,7 @@ import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.jdbc.internal.Statements.Added;
 import dev.pigeonhole.store.AdminChange.Effect;
 import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.Versions;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
@@ -26,7 +27,7 @@ final class Replays {
   // Index: message_pk.
   private static final String LOCK =
       """
-      SELECT lane, touched, source, id, dropped, edited FROM {message} WHERE seq = ? FOR UPDATE
+      SELECT lane, touched, source, id, dropped, edited, token FROM {message} WHERE seq = ? FOR UPDATE
       """;
 
   private static final String LOCK_IF_FREE = LOCK.stripTrailing() + " SKIP LOCKED";
@@ -50,10 +51,10 @@ final class Replays {
 
   private static final String ADD =
       """
-      INSERT INTO {later} (lane, handler, seq, key_id, key_hash, version, due_at, reason)
-      WITH w (lane, handler, seq, key_id) AS (VALUES (:row))
-      SELECT w.lane, w.handler, w.seq, w.key_id,
-             (SELECT m.key_hash FROM {message} m WHERE m.seq = w.seq), :version, {now}, 'replay'
+      INSERT INTO {later} (lane, handler, seq, version, key_id, key_hash, due_at, reason)
+      WITH w (lane, handler, seq, version, key_id) AS (VALUES (:row))
+      SELECT w.lane, w.handler, w.seq, w.version, w.key_id,
+             (SELECT m.key_hash FROM {message} m WHERE m.seq = w.seq), {now}, 'replay'
       FROM w
       """;
 
@@ -78,7 +79,8 @@ final class Replays {
   /** No life of a delivery has more versions: each is an attempt that failed or was cut. */
   private static final int VERSIONS_PER_LIFE = 1 << 20;
 
-  private static final int MOST_LIVES = Integer.MAX_VALUE / VERSIONS_PER_LIFE;
+  /** The upper half of a version belongs to the message. */
+  private static final int MOST_LIVES = (int) ((1L << 32) / VERSIONS_PER_LIFE) - 1;
 
   private final Statements statements;
   private final Families families;
@@ -88,7 +90,8 @@ final class Replays {
     this.families = families;
   }
 
-  private record Message(int lane, int touched, MessageRef ref, boolean dropped, boolean edited) {}
+  private record Message(
+      int lane, int touched, MessageRef ref, boolean dropped, boolean edited, long token) {}
 
   /** What came of it, and of which message. */
   record Replayed(Effect effect, MessageRef message) {}
@@ -113,7 +116,8 @@ final class Replays {
                         row.getInt(2),
                         new MessageRef(row.getString(3), row.getString(4)),
                         row.getBoolean(5),
-                        row.getBoolean(6)))
+                        row.getBoolean(6),
+                        row.getLong(7)))
             .stream()
             .findFirst();
     if (found.isEmpty()) {
@@ -154,12 +158,11 @@ final class Replays {
             .orElse(handler.keyId());
     int forgotten = session.update(ofKin(session, FORGET_RECEIPT, kin), params -> params.add(seq));
     session.update(ofKin(session, FORGET_ANSWER, kin), params -> params.add(seq));
-    String row = "%d, %d, %d, %d".formatted(message.lane(), handler.family(), seq, keyId);
+    long version = Versions.first(message.token()) + (long) lives * VERSIONS_PER_LIFE;
+    String row =
+        "%d, %d, %d, %d, %d".formatted(message.lane(), handler.family(), seq, version, keyId);
     String insert =
-        session
-                .sql(ADD)
-                .replace(":row", row)
-                .replace(":version", String.valueOf(lives * VERSIONS_PER_LIFE))
+        session.sql(ADD).replace(":row", row)
             + session.sql(Gate.STANDS_NOWHERE).replace(":same", "IN (" + Lists.numbers(kin) + ")");
     List<Added> added =
         statements.addMissing(

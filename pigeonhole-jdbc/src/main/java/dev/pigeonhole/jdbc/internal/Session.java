@@ -255,7 +255,7 @@ final class Session {
     return new Delivery(
         new Cell(row.getInt(2), row.getInt(3)),
         row.getLong(1),
-        row.getInt(4),
+        row.getLong(4),
         row.getInt(5),
         row.getInt(6),
         row.getInt(7),

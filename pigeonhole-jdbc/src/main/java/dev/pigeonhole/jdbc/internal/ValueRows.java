@@ -2,6 +2,7 @@ package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
+import dev.pigeonhole.store.Versions;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -11,7 +12,7 @@ import java.util.Map;
 /** The deliveries of new messages, for databases that need a statement of their own for them. */
 final class ValueRows {
 
-  private record Row(long seq, NewMessage message, HandlerId handler) {}
+  private record Row(long seq, long version, NewMessage message, HandlerId handler) {}
 
   private ValueRows() {}
 
@@ -19,11 +20,13 @@ final class ValueRows {
    * Adds one delivery for each handler of each new message, and remembers what has no handler.
    *
    * @param fresh position in the list → number
+   * @param token who stores them
    * @param now a message that must wait beyond this time goes to {@code later}
    */
   static void deliver(
-      Session session, List<NewMessage> messages, Map<Integer, Long> fresh, Instant now)
+      Session session, List<NewMessage> messages, Map<Integer, Long> fresh, long token, Instant now)
       throws SQLException {
+    long version = Versions.first(token);
     List<Row> ready = new ArrayList<>();
     List<Row> waiting = new ArrayList<>();
     List<Long> unhandled = new ArrayList<>();
@@ -40,22 +43,23 @@ final class ValueRows {
             rows = waiting;
           }
           for (HandlerId handler : message.handlers()) {
-            rows.add(new Row(seq, message, handler));
+            rows.add(new Row(seq, version, message, handler));
           }
         });
     session.insert(
-        "INSERT INTO {delivery} (lane, handler, seq, key_id, key_hash) VALUES ",
-        "(?, ?, ?, ?, ?)",
+        "INSERT INTO {delivery} (lane, handler, seq, version, key_id, key_hash) VALUES ",
+        "(?, ?, ?, ?, ?, ?)",
         ready,
         ValueRows::bind);
     session.insert(
-        "INSERT INTO {later} (lane, handler, seq, key_id, key_hash, reason, due_at) VALUES ",
-        "(?, ?, ?, ?, ?, 'not before', ?)",
+        "INSERT INTO {later} (lane, handler, seq, version, key_id, key_hash, reason, due_at) VALUES ",
+        "(?, ?, ?, ?, ?, ?, 'not before', ?)",
         waiting,
         (params, row) -> bind(params, row).add(row.message().notBefore()));
     session.insert(
-        "INSERT INTO {later} (lane, handler, seq, key_id, key_hash, reason, place, due_at) VALUES ",
-        "(?, ?, ?, ?, ?, 'priority', ?, {now})",
+        "INSERT INTO {later} (lane, handler, seq, version, key_id, key_hash, reason, place, due_at)"
+            + " VALUES ",
+        "(?, ?, ?, ?, ?, ?, 'priority', ?, {now})",
         placed,
         (params, row) -> bind(params, row).add(row.message().place()));
     session.insert(
@@ -70,6 +74,7 @@ final class ValueRows {
         .add(row.message().lane())
         .add(row.handler().family())
         .add(row.seq())
+        .add(row.version())
         .add(row.handler().keyId())
         .add(row.message().keyHash());
   }
