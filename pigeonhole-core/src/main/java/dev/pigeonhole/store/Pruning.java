@@ -90,6 +90,14 @@ public interface Pruning {
   /** A message that was received later than this ago is not worth a look. */
   Duration youngest();
 
+  /**
+   * Whether anything could become of a message of the walk, from what its row alone tells. False
+   * spares the store a lock and a look; true promises nothing, for {@link #judge} decides.
+   */
+  default boolean due(String type, Instant receivedAt, Instant now, boolean hasContent) {
+    return true;
+  }
+
   /** The wait between the end of one walk over all messages and the beginning of the next. */
   Duration betweenRounds();
 

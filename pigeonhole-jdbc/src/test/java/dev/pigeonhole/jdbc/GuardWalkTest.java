@@ -181,7 +181,7 @@ class GuardWalkTest {
           Statement statement = other.createStatement()) {
         other.setAutoCommit(false);
         statement.execute(
-            "SELECT id FROM " + GuardRig.table(database, "inbox") + " WHERE id = 1 FOR UPDATE");
+            "SELECT id FROM " + GuardRig.table(database, "retention") + " WHERE id = 1 FOR UPDATE");
 
         assertThat(step(walk)).isEqualTo(Pruning.Step.inTheWay());
         other.rollback();

@@ -8,9 +8,16 @@ import dev.pigeonhole.Message;
 import dev.pigeonhole.PruneListener;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.store.AcceptResult;
+import dev.pigeonhole.store.AdminChange;
+import dev.pigeonhole.store.AdminQueries;
+import dev.pigeonhole.store.Operation;
+import dev.pigeonhole.store.Place;
 import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.StoredMessage;
+import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.StatementCounter;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.tck.Judge;
 import java.time.Duration;
@@ -96,6 +103,81 @@ class RetentionTest {
     }
     assertThat(first.get(300, TimeUnit.SECONDS)).isEqualTo(new Pruning.Step(1, 0, false));
     assertThat(rig.count("message")).isZero();
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void aStepThatHangsKeepsNoNewHandlerKeyFromStartingAndNoOperatorFromPurging(TestDatabase database)
+      throws Exception {
+    Rig rig = Rig.on(database);
+    rig.accept(rig.message("old", rig.a));
+    rig.complete(rig.open(rig.a, 10));
+    long other = ((AcceptResult.Stored) rig.accept(rig.message("other", rig.a))).seq();
+    rig.complete(rig.open(rig.a, 10));
+    CountDownLatch inside = new CountDownLatch(1);
+    CountDownLatch goOn = new CountDownLatch(1);
+    Pruning hanging =
+        deleting(
+            messages -> {
+              inside.countDown();
+              await(goOn);
+            });
+    CompletableFuture<Pruning.Step> step =
+        CompletableFuture.supplyAsync(() -> rig.store.maintenance().prune(hanging, 1));
+    try {
+      await(inside);
+
+      assertThat(rig.store.maintenance().register(List.of(List.of("new")))).hasSize(1);
+      AdminQueries admin = Rig.on(database, database.pool(4)).store.admin();
+      Operation purge = admin.begin(Operation.begun("purge", "other"), "ada", "on request");
+      AdminChange change = new AdminChange(AdminChange.Action.PURGE, null, "ada", "on request");
+      assertThat(admin.step(purge, change, List.of(new Place(other, 0)), true).changed())
+          .isEqualTo(1);
+    } finally {
+      goOn.countDown();
+    }
+    assertThat(step.get(300, TimeUnit.SECONDS).deleted()).isEqualTo(1);
+    assertThat(rig.count("message")).isZero();
+  }
+
+  /** A lock is a write: 191 bytes of WAL for each message on PostgreSQL. */
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void aMessageWhoseContentIsGoneIsLockedAgainOnlyWhenItsReceiptsMayGo(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    StatementCounter counter = StatementCounter.on(database, database.pool(12));
+    Inbox inbox =
+        Inbox.on(JdbcStore.of(counter.dataSource()).clock(now::get))
+            .channel(Channel.named("c").on(String.class).handle("h", handled::add).build())
+            .keepPayload(Duration.ofHours(1))
+            .keepReceipts(Duration.ofDays(30))
+            .build();
+    int messages = 40;
+    for (int i = 0; i < messages; i++) {
+      inbox.accept("c", Message.of("m-" + i, "x"));
+    }
+    inbox.drain();
+    assertThat(locks(counter, inbox, Duration.ofHours(2))).hasSize(1);
+    String quote = database.kind() == DatabaseKind.MARIADB ? "`" : "\"";
+    String emptied =
+        "SELECT count(*) FROM %1$spigeonhole_message%1$s WHERE content IS NULL".formatted(quote);
+    assertThat(database.count(emptied)).isEqualTo(messages);
+
+    assertThat(locks(counter, inbox, Duration.ofHours(2))).isEmpty();
+    assertThat(locks(counter, inbox, Duration.ofDays(29))).isEmpty();
+
+    assertThat(locks(counter, inbox, Duration.ofDays(1))).hasSize(1);
+    assertThat(messages(database)).isZero();
+  }
+
+  /** The statements of the next round, so much later, that lock messages. */
+  private List<String> locks(StatementCounter counter, Inbox inbox, Duration later) {
+    now.updateAndGet(time -> time.plus(later));
+    counter.reset();
+    inbox.drain();
+    return counter.statements().stream()
+        .filter(sql -> sql.contains("pigeonhole_message") && sql.contains("FOR UPDATE"))
+        .toList();
   }
 
   private static void await(CountDownLatch latch) {

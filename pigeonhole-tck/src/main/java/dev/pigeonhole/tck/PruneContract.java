@@ -13,9 +13,11 @@ import dev.pigeonhole.store.Operation;
 import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.StoredMessage;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -35,7 +37,7 @@ abstract class PruneContract extends StoreFixture {
   }
 
   /** Judges as it is told, and remembers what it saw. */
-  private static final class Recorder extends Judge {
+  private static class Recorder extends Judge {
     final List<Finished> seen = new ArrayList<>();
     final List<StoredMessage> archived;
     Walk walk = Walk.INBOX;
@@ -124,6 +126,29 @@ abstract class PruneContract extends StoreFixture {
     long again = stored(message("m").to(a).build());
 
     settle(ready(a, again), completed());
+  }
+
+  @Test
+  void whatIsNotDueIsNotJudged() {
+    settle(delivered("due", a), completed());
+    settle(delivered("not yet", a), completed());
+    settle(delivered("due as well", a), completed());
+    AtomicInteger asked = new AtomicInteger();
+    Recorder judge =
+        new Recorder(Pruning.Fate.DELETE) {
+          @Override
+          public boolean due(String type, Instant receivedAt, Instant now, boolean hasContent) {
+            assertThat(receivedAt).isEqualTo(clock.now());
+            assertThat(now).isEqualTo(clock.now());
+            assertThat(hasContent).isTrue();
+            return asked.incrementAndGet() != 2;
+          }
+        };
+
+    assertThat(prune(judge)).isEqualTo(new Pruning.Step(2, 0, false));
+
+    assertThat(judge.archived).extracting(StoredMessage::id).containsExactly("due", "due as well");
+    assertThat(store.admin().messages()).isEqualTo(1);
   }
 
   @Test

@@ -46,8 +46,10 @@ final class MemoryPruning {
     List<MessageRow> deleted = new ArrayList<>();
     List<MessageRow> dropped = new ArrayList<>();
     for (MessageRow row : old) {
-      boolean own = pruning.walk().covers(row.stored().transport());
-      Fate fate = !own || open(row) ? Fate.KEEP : pruning.judge(finished(row, now));
+      boolean due =
+          pruning.walk().covers(row.stored().transport())
+              && pruning.due(row.stored().type(), row.receivedAt(), now, row.hasContent());
+      Fate fate = !due || open(row) ? Fate.KEEP : pruning.judge(finished(row, now));
       if (fate == Fate.DELETE) {
         deleted.add(row);
       } else if (fate == Fate.DROP_CONTENT) {

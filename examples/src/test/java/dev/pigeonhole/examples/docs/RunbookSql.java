@@ -208,9 +208,9 @@ final class RunbookSql {
               "The number up to which the present walk has come, when the last one ended, and the"
                   + " oldest message that is there.",
               """
-              SELECT i.pruned_to, i.pruned_at,
+              SELECT r.pruned_to, r.pruned_at,
                      (SELECT min(m.seq) FROM {message m}) AS oldest
-              FROM {inbox i}
+              FROM {retention r}
               """),
           new Question(
               "Growth by day",

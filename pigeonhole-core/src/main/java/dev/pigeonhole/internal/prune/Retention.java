@@ -90,6 +90,35 @@ public final class Retention implements Pruning {
     return all().stream().min(Duration::compareTo).orElse(Duration.ofDays(36_500));
   }
 
+  /**
+   * A receipt is no older than its message, so no handler lets it go earlier than the shortest time
+   * that counts for its type.
+   */
+  @Override
+  public boolean due(String type, Instant receivedAt, Instant now, boolean hasContent) {
+    Duration age = Duration.between(receivedAt, now);
+    return reaches(age, shortest(type, times.receipts(), Keep::receipts))
+        || (hasContent && reaches(age, shortest(type, times.payload(), Keep::payload)));
+  }
+
+  private static boolean reaches(Duration age, @Nullable Duration kept) {
+    return kept != null && age.compareTo(kept) >= 0;
+  }
+
+  /** Where a type has a time of its own, the handler's can only be longer; null for ever. */
+  private @Nullable Duration shortest(
+      String type, @Nullable Duration ofInbox, Function<Keep, @Nullable Duration> which) {
+    Duration own = which.apply(ofType(type));
+    if (own != null) {
+      return own;
+    }
+    return Stream.concat(Stream.of(new Keep(ofInbox, ofInbox)), ofHandlers.values().stream())
+        .map(which)
+        .filter(Objects::nonNull)
+        .min(Duration::compareTo)
+        .orElse(null);
+  }
+
   /** Often enough that little outlives its time, seldom enough that walking costs nothing. */
   @Override
   public Duration betweenRounds() {
@@ -131,7 +160,7 @@ public final class Retention implements Pruning {
 
   private boolean mayGo(Finished message) {
     if (message.completed().isEmpty()) {
-      Duration kept = kept(times.receipts(), ofType(message).receipts(), null);
+      Duration kept = kept(times.receipts(), ofType(message.type()).receipts(), null);
       return kept != null && olderThan(kept, message.receivedAt(), message.now());
     }
     return everyReceiptIsOlder(message, times.receipts(), Keep::receipts);
@@ -139,7 +168,7 @@ public final class Retention implements Pruning {
 
   private boolean everyReceiptIsOlder(
       Finished message, @Nullable Duration ofInbox, Function<Keep, @Nullable Duration> which) {
-    Duration ofType = which.apply(ofType(message));
+    Duration ofType = which.apply(ofType(message.type()));
     for (Map.Entry<Integer, Instant> receipt : message.completed().entrySet()) {
       Keep ofHandler = ofHandlers.getOrDefault(receipt.getKey(), Keep.AS_INBOX);
       Duration kept = kept(ofInbox, ofType, which.apply(ofHandler));
@@ -150,9 +179,9 @@ public final class Retention implements Pruning {
     return true;
   }
 
-  private Keep ofType(Finished message) {
-    Keep own = ofTypes.get(message.type());
-    if (own == null && message.type().equals(NewMessage.UNKNOWN_TYPE)) {
+  private Keep ofType(String type) {
+    Keep own = ofTypes.get(type);
+    if (own == null && type.equals(NewMessage.UNKNOWN_TYPE)) {
       return new Keep(ofAnyType, null); // a guard saw it first, and it may be of any
     }
     return own == null ? Keep.AS_INBOX : own;

@@ -105,7 +105,9 @@ final class JdbcMaintenance implements Maintenance {
 
   private static List<Problem> claim(Session session, StoreSettings settings) throws SQLException {
     Optional<Owner> known = owner(session);
-    if (known.isEmpty()) { // an insert would wait for whoever prunes, who holds the row
+    if (known.isEmpty()) {
+      session.insertIfAbsent(
+          "INSERT INTO {retention} (id) VALUES ", "id", "(1)", List.of(1), (params, row) -> {});
       session.insertIfAbsent(
           "INSERT INTO {inbox} (id, name, lanes, created_at) VALUES ",
           "id",

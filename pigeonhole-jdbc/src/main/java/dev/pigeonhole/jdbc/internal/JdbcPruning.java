@@ -25,28 +25,33 @@ import org.jspecify.annotations.Nullable;
  */
 final class JdbcPruning {
 
-  // The row of the inbox is held for the step: whoever prunes at the same time passes by.
+  // The row is held for the step: whoever prunes at the same time passes by.
   private static final String BEGIN =
       """
       SELECT {now}, pruned_to, pruned_at, guarded_to, guarded_at, guarded_ms
-      FROM {inbox} WHERE id = 1 FOR UPDATE SKIP LOCKED
+      FROM {retention} WHERE id = 1 FOR UPDATE SKIP LOCKED
       """;
-
-  private static final String HOLD_INBOX = "SELECT id FROM {inbox} WHERE id = 1 FOR UPDATE";
 
   // Index: message_pk.
   private static final String EXISTS = "SELECT 1 FROM {message} WHERE seq = ?";
 
   private static final String END =
-      "UPDATE {inbox} SET pruned_to = ?, pruned_at = {now} WHERE id = 1";
+      "UPDATE {retention} SET pruned_to = ?, pruned_at = {now} WHERE id = 1";
   private static final String END_OF_GUARDS =
-      "UPDATE {inbox} SET guarded_to = ?, guarded_ms = ?, guarded_at = {now} WHERE id = 1";
+      "UPDATE {retention} SET guarded_to = ?, guarded_ms = ?, guarded_at = {now} WHERE id = 1";
 
   private static final String FAMILIES = "SELECT DISTINCT family FROM {handler}";
 
-  // Index: message_pk. Without locks: the messages of the other walk are nothing to this one.
+  /** A step reads so often in search of messages that are due; most are kept for a while. */
+  private static final int MOST_READ = 20;
+
+  // Index: message_pk. Without locks: a lock is a write, and the messages of the other walk, or
+  // those that are kept for a while, are nothing to this step.
   private static final String NEXT =
-      "SELECT seq, received_at, transport FROM {message} WHERE seq > ? ORDER BY seq LIMIT ?";
+      """
+      SELECT seq, received_at, transport, type, CASE WHEN content IS NULL THEN 0 ELSE 1 END
+      FROM {message} WHERE seq > ? ORDER BY seq LIMIT ?
+      """;
 
   private static final String LOCK =
       """
@@ -80,8 +85,7 @@ final class JdbcPruning {
   private static final String OLD_OPERATIONS =
       "SELECT operation_id FROM {operation} WHERE finished_at <= ? ORDER BY operation_id LIMIT ?";
 
-  // Index: operation_pk. By name, and so without a lock on those that are under way: a step holds
-  // its operation when it waits for the row of the inbox, which is held here.
+  // Index: operation_pk. By name, and so without a lock on those that are under way.
   private static final String FORGET_OPERATION = "DELETE FROM {operation} WHERE operation_id = ?";
 
   private static final String DROP =
@@ -125,10 +129,29 @@ final class JdbcPruning {
     }
   }
 
-  private record Next(long seq, Instant receivedAt, String transport) {
+  private record Next(
+      long seq, Instant receivedAt, String transport, String type, boolean hasContent) {
 
     boolean olderThan(Duration age, Instant now) {
       return Duration.between(receivedAt, now).compareTo(age) >= 0;
+    }
+
+    boolean due(Pruning pruning, Instant now) {
+      return pruning.walk().covers(transport) && pruning.due(type, receivedAt, now, hasContent);
+    }
+  }
+
+  /**
+   * A part of the walk.
+   *
+   * @param old whether some are old enough to be worth a look
+   * @param due which of those may go, as far as their rows tell
+   * @param reached up to where it has come; 0 if the walk ends here
+   */
+  private record Reading(boolean old, List<Long> due, long reached) {
+
+    boolean goesOn() {
+      return old && due.isEmpty() && reached > 0;
     }
   }
 
@@ -170,7 +193,6 @@ final class JdbcPruning {
 
   /** Deletes one message because an operator says so, unless something stands in the way. */
   Effect purge(Session session, long seq) throws SQLException {
-    session.one(HOLD_INBOX, params -> {}, row -> true); // see look()
     List<Candidate> locked = lock(session, List.of(seq));
     if (locked.isEmpty()) {
       return session.one(EXISTS, params -> params.add(seq), row -> true).isPresent()
@@ -228,34 +250,47 @@ final class JdbcPruning {
 
   private Pruning.Step walk(Session session, Pruning pruning, Place place, int limit)
       throws SQLException {
-    List<Next> next =
-        session.query(
-            NEXT,
-            params -> params.add(place.seq()).add(limit),
-            row -> new Next(row.getLong(1), session.time(row, 2), row.getString(3)));
-    List<Next> old =
-        next.stream().filter(each -> each.olderThan(pruning.youngest(), place.now())).toList();
-    // Numbers follow the time of receipt, roughly: behind a step full of young ones nearly all are
-    // young. What a clock that was ahead has dated tells nothing.
-    boolean young =
-        old.isEmpty() && next.stream().anyMatch(each -> !each.receivedAt().isAfter(place.now()));
-    boolean more = next.size() == limit && !young;
-    List<Long> own =
-        old.stream()
-            .filter(each -> pruning.walk().covers(each.transport()))
-            .map(Next::seq)
-            .toList();
+    Reading reading = read(session, pruning, place.now(), place.seq(), limit);
+    for (int read = 1; reading.goesOn() && read < MOST_READ; read++) {
+      reading = read(session, pruning, place.now(), reading.reached(), limit);
+    }
     Judgement judgement = new Judgement();
-    if (!own.isEmpty()) {
-      judge(session, pruning, own, place.now(), judgement);
+    if (!reading.due().isEmpty()) {
+      judge(session, pruning, reading.due(), place.now(), judgement);
     }
     execute(session, pruning, judgement);
     if (place.seq() == 0) {
       forgetOperations(session, place.now().minus(pruning.keepOperations()), limit);
     }
-    end(session, pruning, more ? next.get(next.size() - 1).seq() : 0);
+    end(session, pruning, reading.reached());
     CrashPoints.reach("prune.before-commit");
-    return new Pruning.Step(judgement.deleted.size(), judgement.dropped.size(), more);
+    return new Pruning.Step(
+        judgement.deleted.size(), judgement.dropped.size(), reading.reached() > 0);
+  }
+
+  private static Reading read(Session session, Pruning pruning, Instant now, long after, int limit)
+      throws SQLException {
+    List<Next> next =
+        session.query(
+            NEXT,
+            params -> params.add(after).add(limit),
+            row ->
+                new Next(
+                    row.getLong(1),
+                    session.time(row, 2),
+                    row.getString(3),
+                    row.getString(4),
+                    row.getInt(5) == 1));
+    List<Next> old = next.stream().filter(each -> each.olderThan(pruning.youngest(), now)).toList();
+    // Numbers follow the time of receipt, roughly: behind a step full of young ones nearly all are
+    // young. What a clock that was ahead has dated tells nothing.
+    boolean young =
+        old.isEmpty() && next.stream().anyMatch(each -> !each.receivedAt().isAfter(now));
+    boolean more = next.size() == limit && !young;
+    return new Reading(
+        !old.isEmpty(),
+        old.stream().filter(each -> each.due(pruning, now)).map(Next::seq).toList(),
+        more ? next.get(limit - 1).seq() : 0);
   }
 
   private static void end(Session session, Pruning pruning, long reached) throws SQLException {
@@ -353,7 +388,8 @@ final class JdbcPruning {
 
   private void look(Session session, List<Candidate> candidates, Map<Long, Standing> standings)
       throws SQLException {
-    // Whoever adds a family waits for the row of the inbox, which this step holds.
+    // Whoever adds a delivery of a family to one of these waits for its row, which this step holds;
+    // so a family that is not there yet has none of them.
     List<Integer> families = session.query(FAMILIES, params -> {}, row -> row.getInt(1));
     List<Long> seqs = candidates.stream().map(Candidate::seq).toList();
     Set<Integer> lanes = new HashSet<>();

@@ -21,6 +21,7 @@ public final class Tables {
   public static final List<String> ALL =
       List.of(
           "inbox",
+          "retention",
           "message",
           "delivery",
           "later",

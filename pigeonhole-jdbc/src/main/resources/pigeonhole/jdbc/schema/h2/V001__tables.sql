@@ -1,19 +1,25 @@
 -- {prefix}x is a table or sequence with its schema, {name}x a bare name with the prefix.
 -- Text is compared code point by code point: start-up refuses a database with another collation.
 
--- Whose tables these are, and where the walks of retention are: that of the inbox, and that of the
--- guards, which has last looked at messages of this age and older.
+-- Whose tables these are.
 CREATE TABLE IF NOT EXISTS {prefix}inbox (
   id         smallint                    NOT NULL,
   lanes      int                         NOT NULL,
+  created_at timestamp(6) with time zone NOT NULL,
+  name       varchar                     NOT NULL,
+  CONSTRAINT {name}inbox_pk PRIMARY KEY (id)
+);
+
+-- Where the walks of retention are: that of the inbox, and that of the guards, which has last looked
+-- at messages of this age and older. Apart from the inbox: each step holds this row while it lasts.
+CREATE TABLE IF NOT EXISTS {prefix}retention (
+  id         smallint                    NOT NULL,
   pruned_to  bigint                      NOT NULL DEFAULT 0,
   guarded_to bigint                      NOT NULL DEFAULT 0,
   guarded_ms bigint                      NOT NULL DEFAULT 0,
-  created_at timestamp(6) with time zone NOT NULL,
   pruned_at  timestamp(6) with time zone,
   guarded_at timestamp(6) with time zone,
-  name       varchar                     NOT NULL,
-  CONSTRAINT {name}inbox_pk PRIMARY KEY (id)
+  CONSTRAINT {name}retention_pk PRIMARY KEY (id)
 );
 
 CREATE SEQUENCE IF NOT EXISTS {prefix}message_seq AS bigint

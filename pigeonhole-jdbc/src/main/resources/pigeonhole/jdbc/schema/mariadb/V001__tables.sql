@@ -1,18 +1,24 @@
 -- {prefix}x is a table or sequence with its schema, {name}x a bare name with the prefix.
 -- Text that is compared is compared byte for byte: VARBINARY holds UTF-8. Times are UTC.
 
--- Whose tables these are, and where the walks of retention are: that of the inbox, and that of the
--- guards, which has last looked at messages of this age and older.
+-- Whose tables these are.
 CREATE TABLE IF NOT EXISTS {prefix}inbox (
   id         smallint       NOT NULL,
   lanes      int            NOT NULL,
+  created_at datetime(6)    NOT NULL,
+  name       varbinary(800) NOT NULL,
+  PRIMARY KEY (id)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+
+-- Where the walks of retention are: that of the inbox, and that of the guards, which has last looked
+-- at messages of this age and older. Apart from the inbox: each step holds this row while it lasts.
+CREATE TABLE IF NOT EXISTS {prefix}retention (
+  id         smallint       NOT NULL,
   pruned_to  bigint         NOT NULL DEFAULT 0,
   guarded_to bigint         NOT NULL DEFAULT 0,
   guarded_ms bigint         NOT NULL DEFAULT 0,
-  created_at datetime(6)    NOT NULL,
   pruned_at  datetime(6),
   guarded_at datetime(6),
-  name       varbinary(800) NOT NULL,
   PRIMARY KEY (id)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
 
