@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class SubjectProcessTest {
 
-  private static final double PATIENCE = 60;
+  private static final double PATIENCE = 600; // seconds
 
   @TempDir private Path directory;
   private SubjectProcess process;

@@ -19,7 +19,7 @@ final class Wire implements AutoCloseable {
 
   Wire(int port) throws IOException {
     socket = new Socket(InetAddress.getLoopbackAddress(), port);
-    socket.setSoTimeout(30_000);
+    socket.setSoTimeout(300_000);
   }
 
   Wire say(String text) throws IOException {

@@ -30,6 +30,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -43,6 +44,7 @@ class GateStressTest {
   private static final boolean SMALL =
       "small".equals(System.getProperty("pigeonhole.size", "small"));
   private static final Duration TIME = Duration.ofSeconds(SMALL ? 8 : 60);
+  private static final Duration LONGEST = Duration.ofMinutes(5);
   private static final int IDS = 40;
 
   private final AtomicLong stored = new AtomicLong();
@@ -65,27 +67,34 @@ class GateStressTest {
     StressedOperator operator = new StressedOperator(rig, IDS);
     database.execute("CREATE TABLE effect (seq bigint, handler int, life int)");
     ExecutorService pool = Executors.newCachedThreadPool();
-    long end = System.nanoTime() + TIME.toNanos();
+    long began = System.nanoTime();
+    // A busy machine gets less done; then it goes on until everything has been done often enough.
+    BooleanSupplier over =
+        () -> {
+          Duration passed = Duration.ofNanos(System.nanoTime() - began);
+          return passed.compareTo(TIME) > 0
+              && (passed.compareTo(LONGEST) > 0 || everythingWasDone(operator));
+        };
     List<Future<?>> actors = new ArrayList<>();
     for (int i = 0; i < 5; i++) {
       boolean newVersion = i % 2 == 0;
       int seed = i;
-      actors.add(pool.submit(() -> loop(end, accept(rig, newVersion, new Random(seed)))));
+      actors.add(pool.submit(() -> loop(over, accept(rig, newVersion, new Random(seed)))));
     }
     for (int i = 0; i < 2; i++) {
       int seed = 10 + i;
-      actors.add(pool.submit(() -> loop(end, settle(rig, new Random(seed)))));
-      actors.add(pool.submit(() -> loop(end, unit(rig, new Random(seed + 10)))));
+      actors.add(pool.submit(() -> loop(over, settle(rig, new Random(seed)))));
+      actors.add(pool.submit(() -> loop(over, unit(rig, new Random(seed + 10)))));
     }
-    actors.add(pool.submit(() -> loop(end, operate(operator, new Random(30)))));
-    actors.add(pool.submit(() -> loop(end, replay(operator, new Random(31)))));
+    actors.add(pool.submit(() -> loop(over, operate(operator, new Random(30)))));
+    actors.add(pool.submit(() -> loop(over, replay(operator, new Random(31)))));
     for (int i = 0; i < 2; i++) {
       int seed = 40 + i;
-      actors.add(pool.submit(() -> loop(end, changeMany(operator, new Random(seed)))));
+      actors.add(pool.submit(() -> loop(over, changeMany(operator, new Random(seed)))));
     }
-    actors.add(pool.submit(() -> loop(end, prune(rig, new Random(99)))));
+    actors.add(pool.submit(() -> loop(over, prune(rig, new Random(99)))));
     for (Future<?> actor : actors) {
-      actor.get(TIME.toSeconds() + 60, TimeUnit.SECONDS);
+      actor.get(2 * LONGEST.toSeconds(), TimeUnit.SECONDS);
     }
     pool.shutdown();
 
@@ -107,21 +116,23 @@ class GateStressTest {
           .isZero();
     }
     assertThat(StandingTwice.in(database)).as("in two states").isEmpty();
-    assertThat(stored.get()).isGreaterThan(10);
-    assertThat(repeats.get()).isGreaterThan(100);
-    assertThat(pruned.get()).isGreaterThan(10);
-    assertThat(differing.get()).isGreaterThan(10);
-    assertThat(operator.replayed.get()).as("replayed").isGreaterThan(10);
-    assertThat(operator.edited.get()).as("edited").isPositive();
-    assertThat(operator.dismissed.get()).as("dismissed").isPositive();
-    assertThat(operator.changed)
-        .as("changed in steps")
-        .allSatisfy((action, n) -> assertThat(n.get()).as(action.name()).isPositive());
+    assertThat(everythingWasDone(operator)).as("everything was done often enough").isTrue();
   }
 
-  private void loop(long end, Callable<?> step) {
+  private boolean everythingWasDone(StressedOperator operator) {
+    return stored.get() > 10
+        && repeats.get() > 100
+        && pruned.get() > 10
+        && differing.get() > 10
+        && operator.replayed.get() > 10
+        && operator.edited.get() > 0
+        && operator.dismissed.get() > 0
+        && operator.changed.values().stream().allMatch(changed -> changed.get() > 0);
+  }
+
+  private void loop(BooleanSupplier over, Callable<?> step) {
     try {
-      while (System.nanoTime() < end) {
+      while (!over.getAsBoolean()) {
         try {
           step.call();
         } catch (StoreException e) {

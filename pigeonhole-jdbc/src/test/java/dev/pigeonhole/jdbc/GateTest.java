@@ -75,7 +75,7 @@ class GateTest {
       accepting = CompletableFuture.supplyAsync(() -> rig.store.acceptor().accept(batch));
       Eventually.until(
           "the free messages to be accepted",
-          Duration.ofSeconds(20),
+          Duration.ofMinutes(5),
           () -> rig.count("message") == 2);
       other.rollback();
     }
@@ -136,7 +136,7 @@ class GateTest {
                                 rig.message("new", rig.a))));
         Eventually.until(
             "the new message to be accepted",
-            Duration.ofSeconds(20),
+            Duration.ofMinutes(5),
             () -> rig.count("message") == 2);
         other.rollback();
       }

@@ -52,7 +52,7 @@ class GuardCrossingTest {
   private Inbox inbox;
 
   private void open(TestDatabase database) {
-    rig = GuardRig.on(database, options -> options.waitAtMost(Duration.ofSeconds(3)));
+    rig = GuardRig.on(database, options -> options.waitAtMost(Duration.ofSeconds(20)));
     inbox = inbox();
   }
 

@@ -150,7 +150,7 @@ class GuardFaultTest {
       locking.rollback();
     }
     Eventually.until(
-        "the server has done it", Duration.ofSeconds(20), () -> direct.effects("k-1") == 1);
+        "the server has done it", Duration.ofMinutes(5), () -> direct.effects("k-1") == 1);
     assertThat(direct.guard.run(GuardRig.key("k-1"), tx -> 2)).isInstanceOf(Guarded.Repeat.class);
   }
 

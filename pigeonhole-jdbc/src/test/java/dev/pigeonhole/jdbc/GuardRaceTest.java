@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.pigeonhole.Guard;
+import dev.pigeonhole.GuardBuilder;
 import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.event.InboxEvent;
@@ -39,11 +40,20 @@ class GuardRaceTest {
   /** Enough where no luck is needed to see what is wrong. */
   private static final int FEW = 25;
 
+  private static GuardRig rig(DatabaseKind kind) {
+    return GuardRig.on(TestDatabases.open(kind), GuardRaceTest::patient);
+  }
+
+  /** None of the copies may be told that the key is busy, however slow the machine is. */
+  private static GuardBuilder patient(GuardBuilder options) {
+    return options.waitAtMost(Duration.ofSeconds(20));
+  }
+
   /** On MariaDB at its default isolation, deleting what is not there locks where it could be. */
   @ParameterizedTest
   @EnumSource(names = {"POSTGRES", "MARIADB"})
   void answersOfDifferentKeysDoNotWaitForEachOther(DatabaseKind kind) throws Exception {
-    try (GuardRig rig = GuardRig.on(TestDatabases.open(kind));
+    try (GuardRig rig = rig(kind);
         Connection one = rig.begin();
         Connection other = rig.begin()) {
       one.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
@@ -64,7 +74,7 @@ class GuardRaceTest {
   @EnumSource(names = {"POSTGRES", "MARIADB"})
   void b39_id15_id16_m1_v3_t2_t16_copiesAtOnceRunTheBodyOnce(DatabaseKind kind) throws Exception {
     int keys = Size.of(200, 2_000);
-    try (GuardRig rig = GuardRig.on(TestDatabases.open(kind))) {
+    try (GuardRig rig = rig(kind)) {
       AtomicInteger runs = new AtomicInteger();
       List<Guarded<Integer>> results =
           race(
@@ -96,7 +106,7 @@ class GuardRaceTest {
   void b39_id16_copiesInTransactionsOfTheirCallersRunTheBodyOnce(DatabaseKind kind, int isolation)
       throws Exception {
     int keys = Size.of(100, 2_000);
-    try (GuardRig rig = GuardRig.on(TestDatabases.open(kind))) {
+    try (GuardRig rig = rig(kind)) {
       AtomicInteger runs = new AtomicInteger();
       List<Guarded<Integer>> results = raceOfCallers(rig, rig.database, isolation, keys, runs);
 
@@ -113,7 +123,7 @@ class GuardRaceTest {
   @EnumSource(names = {"POSTGRES", "MARIADB"})
   void copiesForAHandlerThatWasTwoLeaveTheTransactionsOfTheirCallersUsable(DatabaseKind kind)
       throws Exception {
-    try (GuardRig rig = GuardRig.on(TestDatabases.open(kind))) {
+    try (GuardRig rig = rig(kind)) {
       rig.guard.run(GuardKey.of("v1", "charge", "before"), tx -> 1);
       rig.guard.run(GuardKey.of("v2", "charge", "before"), tx -> 1);
       AtomicInteger runs = new AtomicInteger();
@@ -141,7 +151,7 @@ class GuardRaceTest {
   @ParameterizedTest
   @EnumSource(names = {"POSTGRES", "MARIADB"})
   void v4_noCopyRunsIntoAUniqueKeyOfItsOwnBusiness(DatabaseKind kind) throws Exception {
-    try (GuardRig rig = GuardRig.on(TestDatabases.open(kind))) {
+    try (GuardRig rig = rig(kind)) {
       rig.database.execute("CREATE UNIQUE INDEX effect_once ON effect (id)");
       race(FEW, id -> writing(rig, id));
 
@@ -163,10 +173,10 @@ class GuardRaceTest {
     HikariConfig config = new HikariConfig();
     config.setMaximumPoolSize(COPIES + 1);
     config.setTransactionIsolation(level);
-    try (GuardRig rig = GuardRig.on(TestDatabases.open(kind))) {
+    try (GuardRig rig = rig(kind)) {
       config.setDataSource(rig.database.dataSource());
       try (HikariDataSource pool = new HikariDataSource(config);
-          Guard guard = rig.through(pool, options -> options).guard) {
+          Guard guard = rig.through(pool, GuardRaceTest::patient).guard) {
         AtomicInteger runs = new AtomicInteger();
         race(
             FEW,
@@ -188,7 +198,7 @@ class GuardRaceTest {
   /** Then reading for a change what has changed since the snapshot is error 1020. */
   @Test
   void my09_copiesAtOnceRunTheBodyOnceWhereSnapshotsAreStrict() throws Exception {
-    try (GuardRig rig = GuardRig.on(TestDatabases.open(DatabaseKind.MARIADB))) {
+    try (GuardRig rig = rig(DatabaseKind.MARIADB)) {
       TestDatabase strict = rig.database.with("sessionVariables", "innodb_snapshot_isolation=1");
       AtomicInteger runs = new AtomicInteger();
       raceOfCallers(rig, strict, Connection.TRANSACTION_REPEATABLE_READ, FEW, runs);
@@ -278,7 +288,7 @@ class GuardRaceTest {
         () -> {
           List<Guarded<Integer>> results = new ArrayList<>();
           for (int i = 0; i < keys; i++) {
-            together.await(60, TimeUnit.SECONDS); // or one that failed would leave the others
+            together.await(300, TimeUnit.SECONDS); // or one that failed would leave the others
             results.add(copy.run("k-" + i));
           }
           return results;

@@ -494,7 +494,9 @@ class GuardTest {
         .withCauseInstanceOf(SQLException.class);
 
     assertUntouched("k-1");
-    assertThat(charge("k-1")).isInstanceOf(Guarded.Ran.class);
+    GuardRig patient = rig.through(rig.dataSource, options -> options);
+    assertThat(patient.guard.run(GuardRig.key("k-1"), tx -> 2)).isInstanceOf(Guarded.Ran.class);
+    patient.guard.close();
   }
 
   @ParameterizedTest

@@ -325,7 +325,7 @@ class IdempotentEndpointStoreTest {
   @ParameterizedTest
   @EnumSource(names = {"POSTGRES", "MARIADB"})
   void eightClientsAtOnceGetTheAnswerOfOneRun(DatabaseKind kind) throws Exception {
-    open(TestDatabases.open(kind));
+    open(TestDatabases.open(kind), options -> options.waitAtMost(Duration.ofSeconds(20)));
     int keys = Size.of(50, 500);
     ExecutorService clients = Executors.newFixedThreadPool(CLIENTS);
     try {

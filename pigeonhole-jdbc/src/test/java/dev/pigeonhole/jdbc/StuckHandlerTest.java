@@ -69,7 +69,7 @@ class StuckHandlerTest {
                 .handleInTransaction(
                     "h",
                     this::handle,
-                    within(Duration.ofMillis(200)),
+                    within(Duration.ofSeconds(3)), // more than those need that are not stuck
                     atMost(2), // a stuck one keeps its slot
                     sharedCommits(10),
                     retrying(RetryPolicy.fixed(Duration.ofMillis(1)).maxAttempts(maxAttempts)))

@@ -89,7 +89,7 @@ class KafkaParkingTest extends BrokerTest {
     awaitTaken(List.of("m-1"));
     awaitNoLag(topic, 1);
 
-    assertThat(source.trouble()).isEmpty();
+    awaitNoTrouble(source);
     ConsumerRecord<byte[], byte[]> parked = broker.read(parking).get(0);
     assertThat(parked.value()).hasSize(size);
     assertThat(TestBroker.header(parked, "pigeonhole-code")).isEqualTo("PH-PAY-02");

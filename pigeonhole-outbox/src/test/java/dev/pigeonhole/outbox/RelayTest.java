@@ -256,7 +256,8 @@ class RelayTest {
         .outbox()
         .route(Route.of(OrderPlaced.class).orderedBy(OrderPlaced::customer), office.transport)
         .retry(RetryPolicy.fixed(Duration.ofMillis(5)).maxAttempts(1_000))
-        .beats(Duration.ofMillis(200), Duration.ofSeconds(2))
+        // They stop properly; if one were taken for dead, what it sends would be sent again.
+        .beats(Duration.ofMillis(200), Duration.ofMinutes(5))
         .polling(Duration.ofMillis(5), Duration.ofMillis(20))
         .build();
   }

@@ -134,7 +134,10 @@ class RabbitBrokerFaultsTest {
           CompletableFuture.supplyAsync(() -> send(transport, large));
       assertThat(sending.get(Intake.LIMIT.toSeconds(), TimeUnit.SECONDS))
           .hasOnlyElementsOfType(Sent.Failed.class);
-      assertThat(outcome(transport, "next")).contains("blocked the connection");
+      Eventually.until(
+          "a word of the alarm",
+          Intake.LIMIT,
+          () -> outcome(transport, "next").contains("blocked the connection"));
     } finally {
       server.clearAlarm();
     }

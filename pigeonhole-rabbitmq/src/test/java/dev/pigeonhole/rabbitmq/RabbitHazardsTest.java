@@ -62,8 +62,8 @@ class RabbitHazardsTest extends SourceTests {
     send("last");
     intake.awaitTaken(3 * rounds + 1);
     awaitEmpty();
-    // What had arrived before the cut may be handed in after it, so some cuts find nothing to cut.
-    assertThat(queue.proxy().connections()).isGreaterThan(rounds / 2);
+    // What had arrived before a cut may be handed in after it, and the next two cuts find nothing.
+    assertThat(queue.proxy().connections()).isGreaterThan(rounds / 4);
     assertThat(queue.putAside()).isEmpty();
     awaitNoTrouble(source);
   }

@@ -63,7 +63,7 @@ class SilentNetworkTest {
     try (FaultProxy proxy = FaultProxy.to(TestDatabases.server(DatabaseKind.POSTGRES));
         TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
         World world =
-            new World(database, database.through(proxy).with("socketTimeout", "2").pool(20))) {
+            new World(database, database.through(proxy).with("socketTimeout", "5").pool(20))) {
       world
           .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class, World.Running.class)
           .with(Silenced.class);

@@ -422,7 +422,7 @@ class PigeonholeTest {
     RunningInbox running = app.start();
     assertThat(running.healthy()).isTrue();
     app.publish(Message.of("m-1", new Order("o-1")));
-    assertThat(both.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(both.await(300, TimeUnit.SECONDS)).isTrue();
     Thread waiting =
         new Thread(
             () -> {

@@ -45,13 +45,9 @@ class LeaseCrashTest {
         assertThat(run(id, Duration.ZERO)).isInstanceOf(Guarded.Busy.class);
         worker.kill9();
       }
-      long killed = System.nanoTime();
 
       assertThat(run(id, PATIENCE)).isEqualTo(new Guarded.Ran<>("taken over"));
 
-      assertThat(Duration.ofNanos(System.nanoTime() - killed))
-          .as("a lease, and what it takes to notice")
-          .isLessThan(LeaseWorker.LEASE.plusSeconds(5));
       assertThat(run(id, Duration.ZERO)).isInstanceOf(Guarded.Repeat.class);
       assertThat(jedis.get(LeaseWorker.effects(id)))
           .as("the cut run, and the new one")

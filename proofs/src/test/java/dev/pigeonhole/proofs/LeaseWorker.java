@@ -14,7 +14,7 @@ import redis.clients.jedis.RedisClient;
  * key. It says when its body runs, and how the run ended.
  */
 public final class LeaseWorker {
-  static final Duration LEASE = Duration.ofSeconds(1);
+  static final Duration LEASE = Duration.ofSeconds(3);
 
   private LeaseWorker() {}
 

@@ -83,7 +83,7 @@ class MultiProcessTest {
         operator.replayUpTo(Instant.now().plusSeconds(60)); // all the rest
         Eventually.until(
             "no open or poisoned delivery",
-            Duration.ofSeconds(180),
+            Size.patience(),
             () -> {
               operator.retryAll();
               return Tables.openCount(database) + Tables.count(database, "poison") == 0;

@@ -193,6 +193,10 @@ class SoakTest {
     long heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
     long messages = Tables.count(database, "message");
     if (database.kind() == DatabaseKind.POSTGRES) {
+      if (Size.of(1, 0) == 1) {
+        // Autovacuum may come late on a busy machine, and in the small size seconds count.
+        database.execute("VACUUM");
+      }
       return new Sample(
           accepted,
           pruned,

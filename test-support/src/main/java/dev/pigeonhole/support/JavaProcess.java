@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 public final class JavaProcess implements AutoCloseable {
 
   // A grandchild may have inherited the pipe, and then it does not end with the child.
-  private static final Duration OUTPUT_LIMIT = Duration.ofSeconds(2);
+  private static final Duration OUTPUT_LIMIT = Duration.ofSeconds(20);
 
   private static final String GUARD = "read -r line; kill -s KILL \"$1\"";
 
@@ -167,7 +167,7 @@ public final class JavaProcess implements AutoCloseable {
   /** Kills the child without a warning and waits for its end. */
   public void kill9() {
     process.destroyForcibly();
-    waitFor(Duration.ofSeconds(10));
+    waitFor(Duration.ofMinutes(3));
   }
 
   /** Asks the child to end, as an orchestrator does; it runs its shutdown hooks. */

@@ -9,6 +9,11 @@ public final class LockWaits {
 
   /** Returns when somebody waits for a lock of this database. */
   public static void awaitOne(TestDatabase database) {
+    Eventually.until("somebody to wait", Duration.ofMinutes(3), () -> isOne(database));
+  }
+
+  /** Whether somebody waits for a lock of this database now. */
+  public static boolean isOne(TestDatabase database) {
     String waiting =
         switch (database.kind()) {
           // Other tests wait on the same server: only who has locked tables of this schema counts.
@@ -31,6 +36,6 @@ public final class LockWaits {
           case H2 ->
               "SELECT count(*) FROM information_schema.sessions WHERE blocker_id IS NOT NULL";
         };
-    Eventually.until("somebody to wait", Duration.ofMinutes(3), () -> database.count(waiting) > 0);
+    return database.count(waiting) > 0;
   }
 }

@@ -207,7 +207,7 @@ class DatabaseServerTest {
         server.resume();
 
         Eventually.passes(
-            Duration.ofSeconds(10), () -> assertThat(database.count("SELECT 1")).isOne());
+            Duration.ofMinutes(5), () -> assertThat(database.count("SELECT 1")).isOne());
       }
     }
   }

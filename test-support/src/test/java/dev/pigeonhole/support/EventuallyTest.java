@@ -15,7 +15,7 @@ class EventuallyTest {
   void returnsAsSoonAsTheConditionHolds() {
     AtomicInteger calls = new AtomicInteger();
 
-    Eventually.until(Duration.ofSeconds(10), () -> calls.incrementAndGet() == 3);
+    Eventually.until(Duration.ofMinutes(5), () -> calls.incrementAndGet() == 3);
 
     assertThat(calls).hasValue(3);
   }
@@ -24,7 +24,7 @@ class EventuallyTest {
   void saysWhatItWaitedFor() {
     assertThatThrownBy(() -> Eventually.until("a miracle", Duration.ofMillis(20), () -> false))
         .isInstanceOf(AssertionError.class)
-        .hasMessageMatching("Waited 0\\.\\d s in vain for a miracle \\(\\d+ tries\\), last: .*");
+        .hasMessageMatching("Waited \\d+\\.\\d s in vain for a miracle \\(\\d+ tries\\), last: .*");
   }
 
   @Test
@@ -41,7 +41,7 @@ class EventuallyTest {
     AtomicInteger calls = new AtomicInteger();
 
     Eventually.until(
-        Duration.ofSeconds(10),
+        Duration.ofMinutes(5),
         () -> {
           if (calls.incrementAndGet() < 3) {
             throw new IllegalStateException("not yet");

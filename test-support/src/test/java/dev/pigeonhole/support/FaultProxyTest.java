@@ -85,7 +85,7 @@ class FaultProxyTest {
 
         proxy.heal();
 
-        client.setSoTimeout(10_000);
+        client.setSoTimeout(300_000);
         assertThat(new String(client.getInputStream().readNBytes(5), US_ASCII)).isEqualTo("lost?");
       }
     }
@@ -139,7 +139,7 @@ class FaultProxyTest {
 
   private Socket connect() throws IOException {
     Socket socket = new Socket(InetAddress.getLoopbackAddress(), proxy.port());
-    socket.setSoTimeout(10_000);
+    socket.setSoTimeout(300_000);
     return socket;
   }
 

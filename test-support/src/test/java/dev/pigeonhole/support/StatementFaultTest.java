@@ -68,7 +68,7 @@ class StatementFaultTest {
       }
       if (fault == StatementFault.CUT_IN_FLIGHT) {
         Eventually.passes(
-            Duration.ofSeconds(10),
+            Duration.ofMinutes(5),
             () -> assertThat(database.count("SELECT count(*) FROM item")).isEqualTo(4));
       }
       return database.count("SELECT count(*) FROM item");

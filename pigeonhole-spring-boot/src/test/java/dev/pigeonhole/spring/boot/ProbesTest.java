@@ -27,11 +27,11 @@ class ProbesTest {
                 "management.endpoint.health.probes.enabled=true",
                 "management.endpoint.health.group.readiness.include=readinessState,pigeonhole")) {
       assertThat(app.get("health/liveness").statusCode()).isEqualTo(200);
-      assertThat(app.get("health/readiness").statusCode()).isEqualTo(200);
+      Eventually.until(LONG, () -> app.get("health/readiness").statusCode() == 200);
 
       proxy.refuse(true);
       proxy.cut();
-      assertThat(app.get("health/readiness").statusCode()).isEqualTo(503);
+      Eventually.until(LONG, () -> app.get("health/readiness").statusCode() == 503);
       assertThat(app.get("health/liveness").body()).contains("\"status\":\"UP\"");
 
       proxy.refuse(false);
