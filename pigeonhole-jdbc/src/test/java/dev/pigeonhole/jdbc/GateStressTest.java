@@ -43,7 +43,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class GateStressTest {
   private static final boolean SMALL =
       "small".equals(System.getProperty("pigeonhole.size", "small"));
-  private static final Duration TIME = Duration.ofSeconds(SMALL ? 8 : 60);
+  private static final Duration TIME = Duration.ofSeconds(SMALL ? 4 : 60);
   private static final Duration LONGEST = Duration.ofMinutes(5);
   private static final int IDS = 40;
 

@@ -28,6 +28,7 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class KafkaServerTest {
@@ -67,6 +68,7 @@ class KafkaServerTest {
   }
 
   @Test
+  @Tag("full")
   void acknowledgedRecordsSurviveCrashes() throws Exception {
     server.createTopic(topic, 1);
     send(server.bootstrap(), "first");
@@ -81,6 +83,7 @@ class KafkaServerTest {
   }
 
   @Test
+  @Tag("full")
   void committedOffsetsSurviveACrash() {
     server.createTopic(topic, 1);
     TopicPartition partition = new TopicPartition(topic, 0);
@@ -158,6 +161,7 @@ class KafkaServerTest {
   }
 
   @Test
+  @Tag("full")
   void nothingIsLeftOfAPausedServerWhoseParentIsKilled() {
     try (JavaProcess parent =
         JavaProcess.of(Parent.class)

@@ -25,6 +25,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -71,6 +72,7 @@ class RabbitServerTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"classic", "quorum"})
+  @Tag("full")
   void confirmedMessagesSurviveCrashes(String type) throws Exception {
     String host = server.newVirtualHost();
     declare(host, "orders", type);
@@ -133,6 +135,7 @@ class RabbitServerTest {
   }
 
   @Test
+  @Tag("full")
   void nothingIsLeftOfAPausedServerWhoseParentIsKilled() {
     try (JavaProcess parent = JavaProcess.of(Parent.class).start()) {
       Path home = Path.of(parent.awaitLine("home ", LIMIT).substring("home ".length()));

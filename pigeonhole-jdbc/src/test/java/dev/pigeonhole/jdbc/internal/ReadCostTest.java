@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
  */
 class ReadCostTest {
   private static final int MANY =
-      "full".equals(System.getProperty("pigeonhole.size")) ? 1_000_000 : 100_000;
+      "full".equals(System.getProperty("pigeonhole.size")) ? 1_000_000 : 50_000;
   private static final int LANES = 64;
   private static final String LANE_OF_ROW = "MOD(n, " + LANES + ")";
   private static final int LIMIT = 16;
