@@ -48,11 +48,12 @@ public interface Deliveries {
   Map<Delivery, Failure> lastFailures(List<Delivery> deliveries);
 
   /**
-   * Records how attempts ended, all in one commit. Answers those that were refused because the row
-   * is gone or has another version: somebody else settled it. A receipt that already exists is
+   * Records how attempts ended, and waits for no other transaction: while a row is locked by one,
+   * its settlement is left out and named in the result, and the others are recorded. All that is
+   * recorded at the first try is recorded in one commit. A receipt that already exists is
    * tolerated; the delivery is removed and counts as settled.
    */
-  Set<Delivery> settle(List<Settlement> settlements);
+  SettleResult settle(List<Settlement> settlements);
 
   /**
    * Marks rows with an incarnation before they are dispatched, without touching version or

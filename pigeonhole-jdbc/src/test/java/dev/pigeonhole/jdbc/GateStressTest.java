@@ -200,7 +200,7 @@ class GateStressTest {
                     ? new Outcome.RetryAfter(Duration.ZERO, Rig.failure("y"))
                     : dice < 5 ? new Outcome.Released() : new Outcome.Completed());
       }
-      var refused =
+      var result =
           rig.store
               .deliveries()
               .settle(
@@ -209,7 +209,9 @@ class GateStressTest {
                       .toList());
       outcomes.forEach(
           (delivery, outcome) -> {
-            if (outcome instanceof Outcome.Completed && !refused.contains(delivery)) {
+            if (outcome instanceof Outcome.Completed
+                && !result.refused().contains(delivery)
+                && !result.locked().contains(delivery)) {
               completed(delivery);
             }
           });

@@ -17,6 +17,7 @@ import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.SettleResult;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
@@ -291,36 +292,50 @@ class HardTimesTest {
 
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
-  void aSettleThatMeetsALockedRowGivesUpForTheLockAndNotForItsOwnTime(TestDatabase database)
-      throws Exception {
+  void aSettleWaitsForNoLockedRow(TestDatabase database) throws Exception {
     Rig rig = Rig.on(database);
     rig.accept(rig.message("late", rig.a));
     rig.settle(rig.open(rig.a, 10), new Outcome.LaterUncounted(Duration.ZERO));
     rig.accept(rig.message("fresh", rig.a));
     List<Delivery> both = rig.open(rig.a, 10);
     assertThat(both).extracting(Delivery::late).containsExactly(false, true);
-    int lockTimeout = database.kind() == DatabaseKind.MARIADB ? 1205 : 0;
-    String state = database.kind() == DatabaseKind.MARIADB ? "HY000" : "55P03";
+    rig.accept(rig.message("free", rig.b));
+    List<Delivery> all = new ArrayList<>(both);
+    all.add(rig.only(rig.b));
     try (Connection other = database.dataSource().getConnection();
         Statement statement = other.createStatement()) {
       other.setAutoCommit(false);
-      statement.executeQuery("SELECT seq FROM " + rig.table("delivery") + " FOR UPDATE").close();
-      statement.executeQuery("SELECT seq FROM " + rig.table("later") + " FOR UPDATE").close();
       for (Delivery each : both) {
-        assertThatExceptionOfType(StoreException.class)
-            .isThrownBy(() -> rig.complete(List.of(each)))
-            .satisfies(e -> assertThat(e.kind()).isEqualTo(StoreException.Kind.TRANSIENT))
-            .havingCause()
-            .isInstanceOfSatisfying(
-                SQLException.class,
-                cause -> {
-                  assertThat(cause.getErrorCode()).isEqualTo(lockTimeout);
-                  assertThat(cause.getSQLState()).isEqualTo(state);
-                });
+        statement
+            .executeQuery(
+                "SELECT seq FROM %s WHERE lane = %d AND handler = %d AND seq = %d FOR UPDATE"
+                    .formatted(
+                        rig.table(each.late() ? "later" : "delivery"),
+                        each.cell().lane(),
+                        each.cell().handler(),
+                        each.seq()))
+            .close();
       }
+      for (Outcome outcome :
+          List.of(
+              new Outcome.Completed(),
+              new Outcome.RetryAfter(Duration.ZERO, Rig.failure("x")),
+              new Outcome.Released(),
+              new Outcome.Blocked(),
+              new Outcome.Poisoned(Rig.failure("x"), true))) {
+        for (Delivery each : both) {
+          SettleResult result = rig.trySettle(List.of(each), outcome);
+          assertThat(result.locked()).containsExactly(each);
+          assertThat(result.refused()).isEmpty();
+        }
+      }
+      SettleResult result = rig.trySettle(all, new Outcome.Completed());
+      assertThat(result.locked()).containsExactlyInAnyOrderElementsOf(both);
+      assertThat(result.refused()).isEmpty();
+      assertThat(rig.open(rig.b, 10)).isEmpty();
       other.rollback();
     }
-    assertThat(rig.complete(both)).isEmpty();
+    assertThat(rig.trySettle(both, new Outcome.Completed()).complete()).isTrue();
   }
 
   @ParameterizedTest

@@ -10,6 +10,7 @@ import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Range;
+import dev.pigeonhole.store.SettleResult;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoreSettings;
 import dev.pigeonhole.support.DatabaseKind;
@@ -107,6 +108,11 @@ final class Rig {
   }
 
   Set<Delivery> settle(List<Delivery> deliveries, Outcome outcome) {
+    return trySettle(deliveries, outcome).refused();
+  }
+
+  /** The same with what is locked, which is not settled. */
+  SettleResult trySettle(List<Delivery> deliveries, Outcome outcome) {
     return store
         .deliveries()
         .settle(deliveries.stream().map(each -> new Settlement(each, outcome)).toList());

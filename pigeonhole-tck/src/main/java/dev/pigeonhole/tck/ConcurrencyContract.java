@@ -179,12 +179,8 @@ abstract class ConcurrencyContract extends StoreFixture {
         Race.of(
             4,
             runner ->
-                store
-                    .deliveries()
-                    .settle(
-                        rows.stream()
-                            .map(row -> new Settlement(row, outcomes.get(runner)))
-                            .toList()));
+                settleAll(
+                    rows.stream().map(row -> new Settlement(row, outcomes.get(runner))).toList()));
 
     assertThat(refused.stream().mapToInt(Collection::size).sum()).isEqualTo(3 * size);
     for (Delivery row : rows) {
@@ -347,7 +343,7 @@ abstract class ConcurrencyContract extends StoreFixture {
   private int complete(List<Delivery> rows) {
     List<Settlement> settlements =
         rows.stream().map(row -> new Settlement(row, completed())).toList();
-    return rows.size() - store.deliveries().settle(settlements).size();
+    return rows.size() - settleAll(settlements).size();
   }
 
   private static long fail(String complaint) {

@@ -91,10 +91,7 @@ abstract class KeyContract extends StoreFixture {
     settle(head, poisoned());
 
     assertThat(
-            store
-                .deliveries()
-                .settle(
-                    List.of(new Settlement(first, blocked()), new Settlement(third, blocked()))))
+            settleAll(List.of(new Settlement(first, blocked()), new Settlement(third, blocked()))))
         .isEmpty();
 
     assertThat(state("first")).isEqualTo(DeliveryState.PENDING);
@@ -268,9 +265,7 @@ abstract class KeyContract extends StoreFixture {
     for (int from = 0; from < many; from += 500) {
       accept(batch.subList(from, Math.min(many, from + 500)));
     }
-    store
-        .deliveries()
-        .settle(fresh(a).stream().map(row -> new Settlement(row, blocked())).toList());
+    settleAll(fresh(a).stream().map(row -> new Settlement(row, blocked())).toList());
     assertThat(key("k").waiting()).isEqualTo(many);
 
     assertThat(release("k")).isTrue();
@@ -292,9 +287,7 @@ abstract class KeyContract extends StoreFixture {
               .mapToObj(i -> message("m-" + i).ordered("k").to(a).build())
               .toList());
     }
-    store
-        .deliveries()
-        .settle(fresh(a).stream().map(row -> new Settlement(row, blocked())).toList());
+    settleAll(fresh(a).stream().map(row -> new Settlement(row, blocked())).toList());
 
     retry("head");
 
@@ -453,7 +446,7 @@ abstract class KeyContract extends StoreFixture {
       assertThat(store.admin().blockedKeys(10)).isEmpty();
       Delivery last = open.stream().max(Comparator.comparing(Delivery::seq)).orElseThrow();
       assertThat(ahead(last).open()).hasSize(12);
-      store.deliveries().settle(open.stream().map(r -> new Settlement(r, completed())).toList());
+      settleAll(open.stream().map(r -> new Settlement(r, completed())).toList());
     }
   }
 

@@ -22,11 +22,8 @@ abstract class OddRowContract extends DatabaseFixture {
     database.plantReceipt(odd);
 
     assertThat(
-            store
-                .deliveries()
-                .settle(
-                    List.of(
-                        new Settlement(odd, completed()), new Settlement(neighbour, completed()))))
+            settleAll(
+                List.of(new Settlement(odd, completed()), new Settlement(neighbour, completed()))))
         .isEmpty();
     assertThat(ready(a)).isEmpty();
     assertThat(view("odd", a).state()).isEqualTo(DeliveryState.COMPLETED);

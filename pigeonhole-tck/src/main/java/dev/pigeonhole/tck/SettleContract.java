@@ -99,7 +99,7 @@ abstract class SettleContract extends StoreFixture {
       for (Delivery each : List.of(freshForgotten, fresh, late, lateForgotten)) {
         together.add(new Settlement(each, outcome));
       }
-      assertThat(store.deliveries().settle(together))
+      assertThat(settleAll(together))
           .containsExactlyInAnyOrder(freshForgotten, lateForgotten);
     }
   }
@@ -292,7 +292,7 @@ abstract class SettleContract extends StoreFixture {
     settlements.add(new Settlement(late, completed()));
     settlements.add(new Settlement(elsewhere, poisoned()));
 
-    assertThat(store.deliveries().settle(settlements)).containsExactly(gone);
+    assertThat(settleAll(settlements)).containsExactly(gone);
     assertThat(view("completed", a).state()).isEqualTo(DeliveryState.COMPLETED);
     assertThat(view("retry", a).failures()).isEqualTo(1);
     assertThat(view("later", a).failures()).isZero();
@@ -307,7 +307,7 @@ abstract class SettleContract extends StoreFixture {
 
   @Test
   void anEmptyListSettlesNothing() {
-    assertThat(store.deliveries().settle(List.of())).isEmpty();
+    assertThat(settleAll(List.of())).isEmpty();
   }
 
   @Test
@@ -323,8 +323,8 @@ abstract class SettleContract extends StoreFixture {
     fresh(b).forEach(row -> settlements.add(new Settlement(row, failed())));
 
     assertThat(settlements).hasSize(2 * size);
-    assertThat(store.deliveries().settle(settlements)).isEmpty();
-    assertThat(store.deliveries().settle(settlements)).hasSize(2 * size);
+    assertThat(settleAll(settlements)).isEmpty();
+    assertThat(settleAll(settlements)).hasSize(2 * size);
     assertThat(store.admin().open(a.keyId())).isZero();
     assertThat(due(b)).hasSize(size);
   }

@@ -16,10 +16,12 @@ import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Range;
+import dev.pigeonhole.store.SettleResult;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoredMessage;
 import dev.pigeonhole.testkit.TestClock;
 import java.time.Duration;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
@@ -197,7 +199,21 @@ abstract class StoreFixture {
   }
 
   Set<Delivery> trySettle(Delivery delivery, Outcome outcome) {
-    return store.deliveries().settle(List.of(new Settlement(delivery, outcome)));
+    return settleAll(List.of(new Settlement(delivery, outcome)));
+  }
+
+  /** Settles as the engine does: again what was locked. Answers what was refused. */
+  Set<Delivery> settleAll(List<Settlement> settlements) {
+    Set<Delivery> refused = new LinkedHashSet<>();
+    List<Settlement> left = settlements;
+    while (true) {
+      SettleResult result = store.deliveries().settle(left);
+      refused.addAll(result.refused());
+      if (result.locked().isEmpty()) {
+        return refused;
+      }
+      left = left.stream().filter(each -> result.locked().contains(each.delivery())).toList();
+    }
   }
 
   Failure failure(String text) {

@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.SettleResult;
+import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.Transactions;
 import dev.pigeonhole.store.Transactions.WorkFailedException;
@@ -20,6 +23,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
@@ -87,6 +91,30 @@ abstract class TransactionContract extends DatabaseFixture {
     assertThat(effects()).isEmpty();
     assertThat(fresh(a)).containsExactly(delivery);
     settle(delivery, failed());
+  }
+
+  @Test
+  void aRowThatATransactionHoldsIsLeftOutOfASettleAndDelaysNoOther() throws Exception {
+    Delivery held = delivered("held", a);
+    Delivery late = failed(delivered("late", a), a, 1);
+    List<Settlement> all = new ArrayList<>();
+    all.add(new Settlement(held, completed()));
+    for (Outcome outcome : List.of(completed(), failed(), poisoned())) {
+      all.add(new Settlement(delivered("free " + outcome, a), outcome));
+    }
+    all.add(new Settlement(late, completed()));
+    AtomicReference<SettleResult> meanwhile = new AtomicReference<>();
+
+    transactions.run(
+        List.of(held),
+        (row, connection) ->
+            meanwhile.set(
+                CompletableFuture.supplyAsync(() -> store.deliveries().settle(all)).join()));
+
+    assertThat(meanwhile.get().locked()).containsExactly(held);
+    assertThat(meanwhile.get().refused()).isEmpty();
+    assertThat(ready(a)).extracting(Delivery::failures).containsExactly(1); // the one that failed
+    assertThat(store.deliveries().settle(all.subList(0, 1)).refused()).containsExactly(held);
   }
 
   @Test

@@ -12,6 +12,7 @@ import dev.pigeonhole.store.DuePosition;
 import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
 import dev.pigeonhole.store.Range;
+import dev.pigeonhole.store.SettleResult;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoredMessage;
 import java.time.Duration;
@@ -160,7 +161,7 @@ final class MemoryDeliveries implements Deliveries {
   }
 
   @Override
-  public Set<Delivery> settle(List<Settlement> settlements) {
+  public SettleResult settle(List<Settlement> settlements) {
     CrashPoints.reach("settle.before-commit");
     Set<Delivery> refused =
         tables.commit(
@@ -174,7 +175,7 @@ final class MemoryDeliveries implements Deliveries {
               return missed;
             });
     CrashPoints.reach("settle.after-commit");
-    return refused;
+    return SettleResult.refusing(refused);
   }
 
   @Override

@@ -126,7 +126,7 @@ class MemoryStoreTest {
   }
 
   private boolean settle(Delivery delivery, Outcome outcome) {
-    return store.deliveries().settle(List.of(new Settlement(delivery, outcome))).isEmpty();
+    return store.deliveries().settle(List.of(new Settlement(delivery, outcome))).complete();
   }
 
   private List<Delivery> fresh(HandlerId handler) {

@@ -4,6 +4,7 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.SettleResult;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoreException;
 import java.time.Duration;
@@ -11,11 +12,14 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,10 +28,13 @@ import org.slf4j.LoggerFactory;
  * Writes down how attempts ended, in batches: whatever has ended while the last batch was written
  * goes into the next. An outcome is kept and tried again until the store has taken it; an
  * unreachable database costs time, never a result.
+ *
+ * <p>What is locked by another transaction is set aside and comes back after a wait of its own,
+ * with whatever else is to be written then. So a lock delays nothing but its own row.
  */
 final class Settler {
   /** An outcome on its way, and what to tell once it is written. */
-  private static final class Entry {
+  private static final class Entry extends Aside.Item {
     final Settlement settlement;
     final @Nullable Runnable event;
 
@@ -42,6 +49,7 @@ final class Settler {
 
   private static final Logger LOG = LoggerFactory.getLogger(Settler.class);
   private static final long MAX_PAUSE_MILLIS = 1_000;
+  private static final Duration PATIENCE_BY_HAND = Duration.ofSeconds(5);
 
   private final Deliveries store;
   private final Events events;
@@ -49,8 +57,10 @@ final class Settler {
   private final Consumer<List<Settled>> settled;
   private final LinkedBlockingQueue<Entry> queue = new LinkedBlockingQueue<>();
   private final AtomicInteger unwritten = new AtomicInteger();
-  // Only the settling thread touches these three.
+  private final LogLimit lockedLines = new LogLimit(1, Duration.ofMinutes(1));
+  // Only the settling thread touches these four.
   private List<Entry> batch = new ArrayList<>();
+  private final Aside<Entry> aside = new Aside<>();
   private long pauseMillis;
   private int failedInARow;
 
@@ -68,8 +78,10 @@ final class Settler {
 
   /** Waits a moment for work and writes one batch. Throws what the store throws, batch kept. */
   void turn(long waitMillis) throws InterruptedException {
+    bringBack();
     if (batch.isEmpty()) {
-      Entry first = queue.poll(waitMillis, TimeUnit.MILLISECONDS);
+      long wait = Math.min(waitMillis, aside.millisUntilNext(System.nanoTime()));
+      Entry first = queue.poll(wait, TimeUnit.MILLISECONDS);
       if (first == null) {
         return;
       }
@@ -81,10 +93,51 @@ final class Settler {
     flush();
   }
 
-  /** Writes everything there is, on the calling thread. */
+  /**
+   * Writes everything there is, on the calling thread.
+   *
+   * @throws StoreException as the store does, or if another transaction keeps a row locked
+   */
   void flushAll() {
-    while (!batch.isEmpty() || !queue.isEmpty()) {
+    long end = System.nanoTime() + PATIENCE_BY_HAND.toNanos();
+    while (!batch.isEmpty() || !queue.isEmpty() || !aside.isEmpty()) {
+      if (batch.isEmpty() && queue.isEmpty()) {
+        awaitLocks(end);
+      }
       flush();
+    }
+  }
+
+  private void awaitLocks(long end) {
+    long now = System.nanoTime();
+    if (now - end >= 0 || Thread.currentThread().isInterrupted()) {
+      throw new StoreException(
+          StoreException.Kind.TRANSIENT,
+          ErrorCode.DATABASE_TRANSIENT,
+          "Other transactions hold the rows of %d deliveries that are to be settled. Try again when"
+                  .formatted(aside.size())
+              + " those transactions have ended.",
+          null);
+    }
+    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(aside.millisUntilNext(now)));
+    bringBack();
+  }
+
+  /** Half a batch at most, so that there is always room for what has just ended. */
+  private void bringBack() {
+    if (!aside.isEmpty()) {
+      int room = Math.max(1, batchSize / 2) - batch.size();
+      batch.addAll(aside.due(System.nanoTime(), Math.max(0, room)));
+    }
+  }
+
+  private void setAside(List<Entry> locked) {
+    long now = System.nanoTime();
+    if (aside.add(locked, now) && lockedLines.leftOutBefore(now) >= 0) {
+      LOG.warn(
+          "Settling waits for a lock of another transaction: deliveries={} first={}",
+          aside.size(),
+          locked.get(0).settlement.delivery());
     }
   }
 
@@ -160,10 +213,27 @@ final class Settler {
     return true;
   }
 
-  private void write(List<Entry> entries) {
+  private void write(List<Entry> all) {
     long began = System.nanoTime();
-    Set<Delivery> refused = settle(entries);
+    SettleResult result = settle(all);
     long took = System.nanoTime() - began;
+    if (result.locked().isEmpty()) {
+      finish(all, result.refused(), took);
+      return;
+    }
+    Map<Boolean, List<Entry>> byLock =
+        all.stream()
+            .collect(
+                Collectors.partitioningBy(
+                    each -> result.locked().contains(each.settlement.delivery())));
+    finish(byLock.get(false), result.refused(), took);
+    setAside(byLock.get(true));
+  }
+
+  private void finish(List<Entry> entries, Set<Delivery> refused, long took) {
+    if (entries.isEmpty()) {
+      return;
+    }
     List<Settled> results = new ArrayList<>(entries.size());
     for (Entry entry : entries) {
       boolean lost = !entry.doubtful && refused.contains(entry.settlement.delivery());
@@ -182,7 +252,7 @@ final class Settler {
     unwritten.addAndGet(-entries.size());
   }
 
-  private Set<Delivery> settle(List<Entry> entries) {
+  private SettleResult settle(List<Entry> entries) {
     try {
       return store.settle(entries.stream().map(entry -> entry.settlement).toList());
     } catch (StoreException e) {

@@ -14,6 +14,7 @@ import dev.pigeonhole.store.DuePosition;
 import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
 import dev.pigeonhole.store.Range;
+import dev.pigeonhole.store.SettleResult;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoredMessage;
 import java.time.Duration;
@@ -115,7 +116,7 @@ class ReadsTest {
     }
 
     @Override
-    public Set<Delivery> settle(List<Settlement> settlements) {
+    public SettleResult settle(List<Settlement> settlements) {
       throw new UnsupportedOperationException();
     }
 

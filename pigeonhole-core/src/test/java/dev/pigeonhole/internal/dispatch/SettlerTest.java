@@ -7,6 +7,7 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.SettleResult;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoreException;
 import java.lang.reflect.Proxy;
@@ -22,6 +23,10 @@ import org.junit.jupiter.api.Test;
 class SettlerTest {
   private final Set<Long> written = new HashSet<>();
   private final List<Settled> settled = new ArrayList<>();
+
+  /** Rows that another transaction holds. */
+  private final Set<Long> locked = new HashSet<>();
+
   private final List<Long> told = new ArrayList<>();
 
   /** What a settle of these numbers throws instead of writing them; null writes. */
@@ -38,7 +43,7 @@ class SettlerTest {
             (self, method, args) -> settle(args));
   }
 
-  private Set<Delivery> settle(Object[] args) throws Throwable {
+  private SettleResult settle(Object[] args) throws Throwable {
     List<Delivery> rows =
         ((List<?>) args[0]).stream().map(each -> ((Settlement) each).delivery()).toList();
     Throwable thrown = fault.apply(rows.stream().map(Delivery::seq).toList());
@@ -46,12 +51,15 @@ class SettlerTest {
       throw thrown;
     }
     Set<Delivery> refused = new HashSet<>();
+    Set<Delivery> held = new HashSet<>();
     for (Delivery row : rows) {
-      if (!written.add(row.seq())) {
+      if (locked.contains(row.seq())) {
+        held.add(row);
+      } else if (!written.add(row.seq())) {
         refused.add(row);
       }
     }
-    return refused;
+    return new SettleResult(refused, held);
   }
 
   private static StoreException storeFault(StoreException.Kind kind) {
@@ -133,6 +141,57 @@ class SettlerTest {
     settler.flushAll();
     assertThat(written).containsExactlyInAnyOrder(1L, 2L, 3L);
     assertThat(settled).noneMatch(Settled::refused);
+  }
+
+  @Test
+  void aLockedRowIsSetAsideAndWrittenWhenItIsFree() throws Exception {
+    add(1, 2, 3);
+    locked.add(2L);
+    settler.turn(0);
+    assertThat(written).containsExactlyInAnyOrder(1L, 3L);
+    assertThat(told).containsExactly(1L, 3L);
+    assertThat(settler.idle()).isFalse();
+
+    add(4);
+    settler.turn(0);
+    assertThat(written).containsExactlyInAnyOrder(1L, 3L, 4L);
+
+    locked.clear();
+    while (!settler.idle()) {
+      settler.turn(100);
+    }
+    assertThat(told).containsExactly(1L, 3L, 4L, 2L);
+    assertThat(settled).noneMatch(Settled::refused);
+  }
+
+  /** A whole batch may be locked, of a node that was paused in its settle. */
+  @Test
+  void howeverManyRowsAreLockedThereIsRoomForOthers() throws Exception {
+    for (long seq = 1; seq <= 1_000; seq++) {
+      locked.add(seq);
+      add(seq);
+    }
+    for (long seq = 1_001; seq <= 1_500; seq++) {
+      add(seq);
+    }
+    for (int turns = 0; written.size() < 500; turns++) {
+      assertThat(turns).as("turns").isLessThan(100_000);
+      settler.turn(0);
+    }
+    assertThat(settler.idle()).isFalse();
+  }
+
+  @Test
+  void drivenByHandItDoesNotWaitForALockForEver() {
+    add(1);
+    locked.add(1L);
+    assertThatThrownBy(settler::flushAll)
+        .isInstanceOfSatisfying(
+            StoreException.class,
+            e -> assertThat(e.kind()).isEqualTo(StoreException.Kind.TRANSIENT));
+    locked.clear();
+    settler.flushAll();
+    assertThat(settler.idle()).isTrue();
   }
 
   @Test

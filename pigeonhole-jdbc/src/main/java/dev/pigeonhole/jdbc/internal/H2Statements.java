@@ -54,11 +54,10 @@ final class H2Statements implements Statements {
   // Index: later_pk.
   private static final String TAKE_LATE = TAKE.formatted("{later}");
 
-  private static final String LOCK_OPEN =
+  private static final String OPEN =
       """
       SELECT handler, seq FROM %s
-      WHERE lane = ? AND handler = ? AND seq = ? AND version = ?
-      FOR UPDATE%s
+      WHERE lane = ? AND handler = ? AND seq = ? AND version = ?%s
       """;
 
   private final H2Dialect dialect;
@@ -177,11 +176,20 @@ final class H2Statements implements Statements {
   @Override
   public Set<Delivery> lock(Session session, List<Delivery> deliveries, boolean skipLocked)
       throws SQLException {
-    String skip = skipLocked ? " SKIP LOCKED" : "";
+    return open(session, deliveries, skipLocked ? " FOR UPDATE SKIP LOCKED" : " FOR UPDATE");
+  }
+
+  @Override
+  public Set<Delivery> there(Session session, List<Delivery> deliveries) throws SQLException {
+    return open(session, deliveries, "");
+  }
+
+  private static Set<Delivery> open(Session session, List<Delivery> deliveries, String hold)
+      throws SQLException {
     return Named.hits(
         deliveries,
         (named, late) -> {
-          String text = LOCK_OPEN.formatted(late ? "{later}" : "{delivery}", skip);
+          String text = OPEN.formatted(late ? "{later}" : "{delivery}", hold);
           for (Delivery each : named.part(late)) {
             session.query(
                 text,

@@ -101,7 +101,17 @@ final class Jdbc {
 
   /** Runs work in one transaction, again if it was chosen as the victim of a deadlock. */
   <T> T transaction(Work<T> work) {
-    return retrying(() -> once(LockWait.NORMAL, work));
+    return transaction(LockWait.NORMAL, work);
+  }
+
+  /** The same with another limit for locks. */
+  <T> T transaction(LockWait lockWait, Work<T> work) {
+    return retrying(() -> once(lockWait, work));
+  }
+
+  /** What the database has said, if an error of it is the cause. */
+  Fault fault(StoreException e) {
+    return e.getCause() instanceof SQLException cause ? dialect.fault(cause) : Fault.OTHER;
   }
 
   /** Runs work in one transaction, once. */

@@ -12,8 +12,8 @@ import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
 import dev.pigeonhole.store.EditedContent;
-import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Range;
+import dev.pigeonhole.store.SettleResult;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoredMessage;
 import dev.pigeonhole.store.Versions;
@@ -31,7 +31,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** Reads deliveries and messages; settles through {@link Settling}. */
+/** Reads deliveries and messages; settles through {@link JdbcSettles}. */
 final class JdbcDeliveries implements Deliveries {
 
   private static final int SEQS_PER_STATEMENT = 1000;
@@ -80,12 +80,12 @@ final class JdbcDeliveries implements Deliveries {
 
   private final Jdbc jdbc;
   private final Statements statements;
-  private final Settling settling;
+  private final JdbcSettles settles;
 
   JdbcDeliveries(Jdbc jdbc, Statements statements, Settling settling) {
     this.jdbc = jdbc;
     this.statements = statements;
-    this.settling = settling;
+    this.settles = new JdbcSettles(jdbc, statements, settling);
   }
 
   @Override
@@ -254,61 +254,8 @@ final class JdbcDeliveries implements Deliveries {
   }
 
   @Override
-  public Set<Delivery> settle(List<Settlement> settlements) {
-    if (settlements.isEmpty()) {
-      return Set.of();
-    }
-    CrashPoints.reach("settle.before");
-    List<Delivery> all = settlements.stream().map(Settlement::delivery).toList();
-    Set<Delivery> settled;
-    if (settlements.stream().allMatch(each -> each.outcome() instanceof Outcome.Completed)) {
-      settled = complete(all);
-    } else {
-      settled =
-          jdbc.transaction(
-              session -> {
-                Set<Delivery> done = settling.settle(session, settlements);
-                reachBeforeCommit(settlements);
-                return done;
-              });
-    }
-    CrashPoints.reach("settle.after-commit");
-    if (settled.size() == all.size()) {
-      return Set.of();
-    }
-    Set<Delivery> refused = new LinkedHashSet<>(all);
-    refused.removeAll(settled);
-    return refused;
-  }
-
-  private Set<Delivery> complete(List<Delivery> all) {
-    boolean oneTable = all.stream().map(Delivery::late).distinct().count() == 1;
-    if (statements.completesInOneStatement() && oneTable) {
-      return Jdbc.retrying(
-          () ->
-              jdbc.write(
-                  Session.LockWait.NORMAL,
-                  session -> {
-                    CrashPoints.reach("settle.before-commit");
-                    return statements.complete(session, all);
-                  }));
-    }
-    return jdbc.transaction(
-        session -> {
-          Set<Delivery> done = statements.complete(session, all);
-          CrashPoints.reach("settle.before-commit");
-          return done;
-        });
-  }
-
-  private static void reachBeforeCommit(List<Settlement> settlements) {
-    if (settlements.stream().anyMatch(each -> each.outcome() instanceof Outcome.RetryAfter)) {
-      CrashPoints.reach("failure.before-commit");
-    }
-    if (settlements.stream().anyMatch(each -> each.outcome() instanceof Outcome.Poisoned)) {
-      CrashPoints.reach("poison.before-commit");
-    }
-    CrashPoints.reach("settle.before-commit");
+  public SettleResult settle(List<Settlement> settlements) {
+    return settles.settle(settlements);
   }
 
   @Override

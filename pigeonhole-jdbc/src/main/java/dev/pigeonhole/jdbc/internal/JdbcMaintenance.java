@@ -12,6 +12,7 @@ import dev.pigeonhole.store.Maintenance;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.Range;
+import dev.pigeonhole.store.SettleResult;
 import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoreSettings;
 import java.sql.SQLException;
@@ -176,7 +177,8 @@ final class JdbcMaintenance implements Maintenance {
             .limit(limit)
             .map(each -> new Settlement(each, new Outcome.Poisoned(reason, false)))
             .toList();
-    return ends.size() - deliveries.settle(ends).size();
+    SettleResult result = deliveries.settle(ends);
+    return ends.size() - result.refused().size() - result.locked().size();
   }
 
   @Override

@@ -80,6 +80,13 @@ final class MariaDbStatements implements Statements {
                           + " outcome = IF(%1$s, %2$d, outcome)")
                       .formatted(Receipts.IS_RUNNING, Receipts.COMPLETED)));
 
+  // Index: delivery_pk or later_pk.
+  private static final String TAKE_ONE =
+      "DELETE FROM %s WHERE lane = ? AND handler = ? AND seq = ? AND version = ?";
+
+  private static final String TAKE_ONE_FRESH = TAKE_ONE.formatted("{delivery}");
+  private static final String TAKE_ONE_LATE = TAKE_ONE.formatted("{later}");
+
   @Override
   public boolean insertsInOneStatement() {
     return false;
@@ -201,13 +208,45 @@ final class MariaDbStatements implements Statements {
         });
   }
 
+  /**
+   * One by one: a statement that names many rows may walk along the index, and over locked ones.
+   */
+  @Override
+  public Set<Delivery> takeLocked(Session session, List<Delivery> deliveries) throws SQLException {
+    return Named.hits(
+        deliveries,
+        (named, late) -> {
+          session.batch(
+              limited(session, late ? TAKE_ONE_LATE : TAKE_ONE_FRESH),
+              named.part(late),
+              (params, each) ->
+                  params
+                      .add(each.cell().lane())
+                      .add(each.cell().handler())
+                      .add(each.seq())
+                      .add(each.version()));
+          named.hitAll(late);
+        });
+  }
+
   @Override
   public void receipts(Session session, List<Delivery> completed) throws SQLException {
-    session.insert(Receipts.INSERT, Receipts.ROW, OVER_RUNNING, completed, Receipts::bind);
+    session.insert(
+        limited(session, Receipts.INSERT), Receipts.ROW, OVER_RUNNING, completed, Receipts::bind);
   }
 
   @Override
   public Set<Delivery> lock(Session session, List<Delivery> deliveries, boolean skipLocked)
+      throws SQLException {
+    return open(session, deliveries, skipLocked ? " FOR UPDATE SKIP LOCKED" : " FOR UPDATE");
+  }
+
+  @Override
+  public Set<Delivery> there(Session session, List<Delivery> deliveries) throws SQLException {
+    return open(session, deliveries, "");
+  }
+
+  private static Set<Delivery> open(Session session, List<Delivery> deliveries, String hold)
       throws SQLException {
     return Named.hits(
         deliveries,
@@ -218,7 +257,7 @@ final class MariaDbStatements implements Statements {
                           ? "SELECT handler, seq FROM {later} WHERE "
                           : "SELECT handler, seq FROM {delivery} WHERE ")
                   + predicate(named.part(late))
-                  + (skipLocked ? " FOR UPDATE SKIP LOCKED" : " FOR UPDATE");
+                  + hold;
           session.query(text, params -> {}, row -> named.hit(late, row.getInt(1), row.getLong(2)));
         });
   }

@@ -200,13 +200,14 @@ final class PostgresStatements implements Statements {
   private static final String TAKE_LATE = TAKE.formatted("{later}", IS_NAMED_LATE);
 
   // Index: delivery_pk or later_pk.
-  private static final String LOCK_OPEN =
+  private static final String OPEN =
       """
       SELECT d.handler, d.seq
       FROM unnest(?::int[], ?::int[], ?::bigint[], ?::bigint[]) AS i(lane, handler, seq, version)
       JOIN %s d ON %s
-      FOR UPDATE OF d%s
       """;
+
+  private static final String LOCK_OPEN = OPEN + "FOR UPDATE OF d%s";
 
   // Index: delivery_pk.
   private static final String LOCK_ONE = "SELECT 1 FROM {delivery} d " + ONE + " FOR UPDATE";
@@ -480,6 +481,15 @@ final class PostgresStatements implements Statements {
         deliveries,
         LOCK_OPEN.formatted("{delivery}", IS_NAMED_FRESH, skip),
         LOCK_OPEN.formatted("{later}", IS_NAMED_LATE, skip));
+  }
+
+  @Override
+  public Set<Delivery> there(Session session, List<Delivery> deliveries) throws SQLException {
+    return named(
+        session,
+        deliveries,
+        OPEN.formatted("{delivery}", IS_NAMED_FRESH),
+        OPEN.formatted("{later}", IS_NAMED_LATE));
   }
 
   private static Set<Delivery> named(

@@ -34,6 +34,8 @@ final class Session {
   enum LockWait {
     /** Not at all, to find out what is held. */
     NONE(1, 0, Duration.ofSeconds(5)),
+    /** As long as a transaction of the library usually takes. */
+    MOMENT(100, 0, LIMIT),
     /** In a batch: the others should not wait for one. */
     SHORT(250, 1, LIMIT),
     /** For rows that are held, one by one or by several transactions: all of them together. */

@@ -47,12 +47,28 @@ final class Settling {
     this.gates = gates;
   }
 
+  /** Takes open rows away; answers which were there. */
+  @FunctionalInterface
+  private interface Taking {
+    Set<Delivery> take(Session session, List<Delivery> deliveries) throws SQLException;
+  }
+
   /** Settles what is still there at its version and answers it. */
   Set<Delivery> settle(Session session, List<Settlement> settlements) throws SQLException {
+    return settle(session, settlements, statements::take);
+  }
+
+  /** The same for rows that this transaction has locked. */
+  void settleLocked(Session session, List<Settlement> settlements) throws SQLException {
+    settle(session, settlements, statements::takeLocked);
+  }
+
+  private Set<Delivery> settle(Session session, List<Settlement> settlements, Taking taking)
+      throws SQLException {
     Map<Delivery, Outcome> outcomes = new LinkedHashMap<>();
     settlements.forEach(each -> outcomes.putIfAbsent(each.delivery(), each.outcome()));
     Set<Delivery> blocked = stillBlocked(session, outcomes);
-    Set<Delivery> taken = statements.take(session, List.copyOf(outcomes.keySet()));
+    Set<Delivery> taken = taking.take(session, List.copyOf(outcomes.keySet()));
 
     List<Delivery> completed = new ArrayList<>();
     List<Delivery> released = new ArrayList<>();

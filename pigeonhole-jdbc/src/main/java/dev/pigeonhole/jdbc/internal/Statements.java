@@ -184,9 +184,17 @@ interface Statements {
   /** Removes open rows at their versions; answers which were there. */
   Set<Delivery> take(Session session, List<Delivery> deliveries) throws SQLException;
 
+  /** The same for rows that this transaction has locked before, so that all of them are there. */
+  default Set<Delivery> takeLocked(Session session, List<Delivery> deliveries) throws SQLException {
+    return take(session, deliveries);
+  }
+
   /** Locks open rows at their versions; answers which are there (and free, when skipping). */
   Set<Delivery> lock(Session session, List<Delivery> deliveries, boolean skipLocked)
       throws SQLException;
+
+  /** Which open rows are there at their versions, locked by whomever; waits for nobody. */
+  Set<Delivery> there(Session session, List<Delivery> deliveries) throws SQLException;
 
   /** See {@link dev.pigeonhole.store.Deliveries#fresh}. */
   default List<Delivery> fresh(Session session, List<Range> ranges) throws SQLException {

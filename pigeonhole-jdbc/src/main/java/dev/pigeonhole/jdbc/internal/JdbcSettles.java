@@ -1,0 +1,194 @@
+package dev.pigeonhole.jdbc.internal;
+
+import dev.pigeonhole.jdbc.internal.Session.LockWait;
+import dev.pigeonhole.store.CrashPoints;
+import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.SettleResult;
+import dev.pigeonhole.store.Settlement;
+import dev.pigeonhole.store.StoreException;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Settles lists of deliveries, and lets no row that another transaction holds delay the others.
+ *
+ * <p>The first try takes every row to be free, because nearly always they are: then a list costs
+ * what it must. If it meets a lock for longer than a moment it is undone, and the rows that are
+ * free are locked first and settled alone. As long as locks were met lately, that is the first try.
+ */
+final class JdbcSettles {
+
+  /** Longer than the engine waits between two tries of a row that was locked. */
+  private static final Duration CAREFUL = Duration.ofSeconds(3);
+
+  private final Jdbc jdbc;
+  private final Statements statements;
+  private final Settling settling;
+  private volatile long lockMet = System.nanoTime() - CAREFUL.toNanos();
+
+  JdbcSettles(Jdbc jdbc, Statements statements, Settling settling) {
+    this.jdbc = jdbc;
+    this.statements = statements;
+    this.settling = settling;
+  }
+
+  SettleResult settle(List<Settlement> settlements) {
+    if (settlements.isEmpty()) {
+      return SettleResult.allRecorded();
+    }
+    CrashPoints.reach("settle.before");
+    SettleResult result =
+        System.nanoTime() - lockMet < CAREFUL.toNanos()
+            ? settleFree(settlements)
+            : settleAll(settlements);
+    CrashPoints.reach("settle.after-commit");
+    return result;
+  }
+
+  private SettleResult settleAll(List<Settlement> settlements) {
+    List<Delivery> all = deliveries(settlements);
+    try {
+      Set<Delivery> done =
+          settlements.stream().allMatch(each -> each.outcome() instanceof Outcome.Completed)
+              ? complete(all)
+              : record(settlements);
+      return done.size() == all.size()
+          ? SettleResult.allRecorded()
+          : SettleResult.refusing(without(all, done));
+    } catch (StoreException e) {
+      if (jdbc.fault(e) != Fault.LOCK_TIMEOUT) {
+        throw e;
+      }
+      lockMet = System.nanoTime();
+      return settleFree(settlements);
+    }
+  }
+
+  private Set<Delivery> complete(List<Delivery> all) {
+    boolean oneTable = all.stream().map(Delivery::late).distinct().count() == 1;
+    if (statements.completesInOneStatement() && oneTable) {
+      return Jdbc.retrying(
+          () ->
+              jdbc.write(
+                  LockWait.MOMENT,
+                  session -> {
+                    CrashPoints.reach("settle.before-commit");
+                    return statements.complete(session, all);
+                  }));
+    }
+    return jdbc.transaction(
+        LockWait.MOMENT,
+        session -> {
+          Set<Delivery> done = statements.complete(session, all);
+          CrashPoints.reach("settle.before-commit");
+          return done;
+        });
+  }
+
+  private Set<Delivery> record(List<Settlement> settlements) {
+    return jdbc.transaction(
+        LockWait.MOMENT,
+        session -> {
+          Set<Delivery> done = settling.settle(session, settlements);
+          reachBeforeCommit(settlements);
+          return done;
+        });
+  }
+
+  /** Settles what can be locked at once, in one commit as far as that goes. */
+  private SettleResult settleFree(List<Settlement> settlements) {
+    Set<Delivery> refused = new LinkedHashSet<>();
+    Set<Delivery> locked = new LinkedHashSet<>();
+    List<Settlement> alone = new ArrayList<>();
+    List<Settlement> together = new ArrayList<>();
+    settlements.forEach(each -> (meetsOtherRows(each) ? alone : together).add(each));
+    if (!settleFree(together, refused, locked)) {
+      alone.addAll(together); // a receipt is locked, and no error says whose
+    }
+    boolean any = alone.size() < settlements.size();
+    for (Settlement each : alone) {
+      try {
+        if (!settleFree(List.of(each), refused, locked)) {
+          locked.add(each.delivery());
+        }
+        any = true;
+      } catch (StoreException e) {
+        throw any ? Errors.unknown("Some of these settlements may be recorded", e) : e;
+      }
+    }
+    if (!locked.isEmpty()) {
+      lockMet = System.nanoTime();
+    }
+    return new SettleResult(refused, locked);
+  }
+
+  /** Other rows of the ordering key, which may be locked while the own one is free. */
+  private static boolean meetsOtherRows(Settlement settlement) {
+    return settlement.delivery().keyHash() != null
+        && (settlement.outcome() instanceof Outcome.Blocked
+            || settlement.outcome() instanceof Outcome.Poisoned);
+  }
+
+  /** False if nothing was done because of a lock on something else than the rows themselves. */
+  private boolean settleFree(
+      List<Settlement> settlements, Set<Delivery> refused, Set<Delivery> locked) {
+    if (settlements.isEmpty()) {
+      return true;
+    }
+    try {
+      SettleResult result =
+          jdbc.transaction(LockWait.MOMENT, session -> settleFree(session, settlements));
+      refused.addAll(result.refused());
+      locked.addAll(result.locked());
+      return true;
+    } catch (StoreException e) {
+      if (jdbc.fault(e) != Fault.LOCK_TIMEOUT) {
+        throw e;
+      }
+      return false;
+    }
+  }
+
+  private SettleResult settleFree(Session session, List<Settlement> settlements)
+      throws SQLException {
+    List<Delivery> all = deliveries(settlements);
+    Set<Delivery> free = statements.lock(session, all, true);
+    List<Settlement> now =
+        settlements.stream().filter(each -> free.contains(each.delivery())).toList();
+    settling.settleLocked(session, now);
+    reachBeforeCommit(now);
+    if (free.size() == all.size()) {
+      return SettleResult.allRecorded();
+    }
+    // In this order: what is still there was locked a moment ago, what is not is gone for good.
+    Set<Delivery> missing = without(all, free);
+    Set<Delivery> locked = statements.there(session, List.copyOf(missing));
+    missing.removeAll(locked);
+    return new SettleResult(missing, locked);
+  }
+
+  private static List<Delivery> deliveries(List<Settlement> settlements) {
+    return settlements.stream().map(Settlement::delivery).toList();
+  }
+
+  private static Set<Delivery> without(List<Delivery> all, Set<Delivery> some) {
+    Set<Delivery> rest = new LinkedHashSet<>(all);
+    rest.removeAll(some);
+    return rest;
+  }
+
+  private static void reachBeforeCommit(List<Settlement> settlements) {
+    if (settlements.stream().anyMatch(each -> each.outcome() instanceof Outcome.RetryAfter)) {
+      CrashPoints.reach("failure.before-commit");
+    }
+    if (settlements.stream().anyMatch(each -> each.outcome() instanceof Outcome.Poisoned)) {
+      CrashPoints.reach("poison.before-commit");
+    }
+    CrashPoints.reach("settle.before-commit");
+  }
+}
