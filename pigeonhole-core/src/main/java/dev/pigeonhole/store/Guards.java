@@ -37,6 +37,8 @@ public interface Guards {
    *     with that of a known one; null where nothing is compared. It says nothing of the message,
    *     which others may know with content of their own
    * @param waitAtMost how long to wait for others
+   * @param timeLimit how long the work may take. The store lets a transaction of its own whose
+   *     client has fallen silent live somewhat longer, and then ends it
    * @param keepReceipt how long the receipt is kept at least, whoever prunes; null for one that is
    *     the inbox's to keep
    */
@@ -45,6 +47,7 @@ public interface Guards {
       HandlerId handler,
       byte @Nullable [] asked,
       Duration waitAtMost,
+      Duration timeLimit,
       @Nullable Duration keepReceipt) {}
 
   /**

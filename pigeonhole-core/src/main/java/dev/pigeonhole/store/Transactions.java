@@ -1,7 +1,9 @@
 package dev.pigeonhole.store;
 
 import java.sql.Connection;
+import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -49,6 +51,14 @@ public interface Transactions {
      */
     default boolean enough() {
       return false;
+    }
+
+    /**
+     * How long the handler may take for one delivery; empty without a limit. The store lets a
+     * transaction whose client has fallen silent live somewhat longer, and then ends it.
+     */
+    default Optional<Duration> timeLimit() {
+      return Optional.empty();
     }
 
     /**

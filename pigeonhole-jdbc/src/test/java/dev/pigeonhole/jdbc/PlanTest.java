@@ -227,7 +227,8 @@ class PlanTest {
   }
 
   private static Guards.Request request(NewMessage message, HandlerId handler) {
-    return new Guards.Request(message, handler, null, Duration.ofSeconds(5), Guards.FOR_EVER);
+    return new Guards.Request(
+        message, handler, null, Duration.ofSeconds(5), Duration.ofSeconds(30), Guards.FOR_EVER);
   }
 
   /**

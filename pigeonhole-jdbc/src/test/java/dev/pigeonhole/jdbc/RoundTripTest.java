@@ -91,7 +91,10 @@ class RoundTripTest {
     assertThat(counter.roundTrips()).as("%s", counter.statements()).isEqualTo(trips);
   }
 
-  /** As the documentation recommends it: READ COMMITTED, and on MariaDB no autocommit. */
+  /**
+   * As the documentation recommends it: READ COMMITTED, and on MariaDB no autocommit and a limit
+   * for transactions whose client is silent.
+   */
   private static HikariDataSource pool(TestDatabase database) {
     return pool(database, database.kind() != DatabaseKind.MARIADB);
   }
@@ -102,6 +105,9 @@ class RoundTripTest {
     config.setMaximumPoolSize(5);
     config.setTransactionIsolation("TRANSACTION_READ_COMMITTED");
     config.setAutoCommit(autoCommit);
+    if (database.kind() == DatabaseKind.MARIADB) {
+      config.setConnectionInitSql("SET SESSION idle_transaction_timeout = 60");
+    }
     return new HikariDataSource(config);
   }
 }

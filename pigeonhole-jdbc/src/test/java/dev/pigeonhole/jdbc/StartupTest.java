@@ -267,6 +267,9 @@ class StartupTest {
                   call.connection().setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
                   return null;
                 }
+                if (call.name().equals("setAutoCommit")) { // behind every way to set it
+                  call.connection().setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+                }
                 // Or nobody would try to set what is set already.
                 return call.name().equals("getTransactionIsolation")
                     ? Connection.TRANSACTION_SERIALIZABLE

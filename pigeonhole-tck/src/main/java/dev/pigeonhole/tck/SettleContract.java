@@ -99,8 +99,7 @@ abstract class SettleContract extends StoreFixture {
       for (Delivery each : List.of(freshForgotten, fresh, late, lateForgotten)) {
         together.add(new Settlement(each, outcome));
       }
-      assertThat(settleAll(together))
-          .containsExactlyInAnyOrder(freshForgotten, lateForgotten);
+      assertThat(settleAll(together)).containsExactlyInAnyOrder(freshForgotten, lateForgotten);
     }
   }
 

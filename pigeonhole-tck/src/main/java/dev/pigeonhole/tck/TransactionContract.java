@@ -23,7 +23,6 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
@@ -103,16 +102,16 @@ abstract class TransactionContract extends DatabaseFixture {
       all.add(new Settlement(delivered("free " + outcome, a), outcome));
     }
     all.add(new Settlement(late, completed()));
-    AtomicReference<SettleResult> meanwhile = new AtomicReference<>();
+    List<SettleResult> meanwhile = new ArrayList<>();
 
     transactions.run(
         List.of(held),
         (row, connection) ->
-            meanwhile.set(
+            meanwhile.add(
                 CompletableFuture.supplyAsync(() -> store.deliveries().settle(all)).join()));
 
-    assertThat(meanwhile.get().locked()).containsExactly(held);
-    assertThat(meanwhile.get().refused()).isEmpty();
+    assertThat(meanwhile.get(0).locked()).containsExactly(held);
+    assertThat(meanwhile.get(0).refused()).isEmpty();
     assertThat(ready(a)).extracting(Delivery::failures).containsExactly(1); // the one that failed
     assertThat(store.deliveries().settle(all.subList(0, 1)).refused()).containsExactly(held);
   }

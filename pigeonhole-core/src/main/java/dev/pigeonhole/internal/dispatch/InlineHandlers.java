@@ -98,7 +98,8 @@ public final class InlineHandlers {
       BoundHandler handler = call.handler();
       NewMessage message = call.message();
       MessageRef ref = new MessageRef(message.source(), message.id());
-      Guards.Request request = new Guards.Request(message, handler.id(), null, PATIENCE, null);
+      Guards.Request request =
+          new Guards.Request(message, handler.id(), null, PATIENCE, within(handler), null);
       AtomicReference<@Nullable Attempt> last = new AtomicReference<>();
       Guards.Work work =
           (connection, as) -> {

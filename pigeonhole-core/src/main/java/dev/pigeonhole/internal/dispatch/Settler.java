@@ -12,14 +12,12 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -221,13 +219,13 @@ final class Settler {
       finish(all, result.refused(), took);
       return;
     }
-    Map<Boolean, List<Entry>> byLock =
-        all.stream()
-            .collect(
-                Collectors.partitioningBy(
-                    each -> result.locked().contains(each.settlement.delivery())));
-    finish(byLock.get(false), result.refused(), took);
-    setAside(byLock.get(true));
+    List<Entry> recorded = new ArrayList<>();
+    List<Entry> locked = new ArrayList<>();
+    for (Entry entry : all) {
+      (result.locked().contains(entry.settlement.delivery()) ? locked : recorded).add(entry);
+    }
+    finish(recorded, result.refused(), took);
+    setAside(locked);
   }
 
   private void finish(List<Entry> entries, Set<Delivery> refused, long took) {

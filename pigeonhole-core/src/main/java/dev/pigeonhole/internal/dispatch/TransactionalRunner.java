@@ -20,6 +20,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -85,6 +86,11 @@ final class TransactionalRunner {
     @Override
     public String handler() {
       return line.handler.key();
+    }
+
+    @Override
+    public Optional<Duration> timeLimit() {
+      return Optional.ofNullable(line.handler.spec().timeout());
     }
 
     /** Once it has had enough, it stays so. */

@@ -164,7 +164,12 @@ public final class DefaultGuard implements Guard {
     Duration keep = settings.keepReceipts();
     Guards.Request request =
         new Guards.Request(
-            message, handler, asked(key), patience, keep == null ? Guards.FOR_EVER : keep);
+            message,
+            handler,
+            asked(key),
+            patience,
+            settings.timeLimit(),
+            keep == null ? Guards.FOR_EVER : keep);
     Run<R> run = new Run<>(key, ref, type, body, joined == null);
     long began = System.nanoTime();
     try {

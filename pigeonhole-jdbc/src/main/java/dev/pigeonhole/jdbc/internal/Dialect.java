@@ -8,6 +8,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Types;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
@@ -100,15 +101,17 @@ interface Dialect {
     connection.rollback();
   }
 
-  /**
-   * Has the server end the session if its client falls silent within the transaction that begins
-   * here, so that a paused process does not keep its locks. Other transactions of the connection
-   * may have the limit too until {@link #allowSilence}.
-   */
-  default void limitSilence(Connection connection) throws SQLException {}
+  /** What connections of a pool are set to while they are on loan; one for each pool. */
+  default LoanSettings loanSettings() {
+    return new LoanSettings.Isolation();
+  }
 
-  /** Puts back what {@link #limitSilence} has set. */
-  default void allowSilence(Connection connection) throws SQLException {}
+  /**
+   * Has the server end the session if its client falls silent for so long within the present
+   * transaction, see {@link Silence}. Not where {@link #loanSettings} does it for all transactions
+   * of a loan, or where the database goes down with its only process.
+   */
+  default void limitSilence(Connection connection, Duration silence) throws SQLException {}
 
   /** Whether its nodes can wake each other with words of the database. */
   default boolean notifies() {

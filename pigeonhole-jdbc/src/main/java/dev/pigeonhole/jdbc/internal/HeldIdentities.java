@@ -33,7 +33,7 @@ final class HeldIdentities {
   // transaction. Index: message_identity.
   private static final String OF_POSTGRES =
       """
-      SELECT set_config('statement_timeout', '%d', true), set_config('lock_timeout', '%d', true),
+      SELECT set_config('statement_timeout', '%d', true), set_config('lock_timeout', '%d', true)%s,
              """
           + PostgresStatements.BY_INDEX
           + """

@@ -50,16 +50,13 @@ final class Jdbc {
 
   static final int TRIES = 6;
 
-  private static final int NOT_READ_YET = -1;
-
   final Dialect dialect;
   final Tables tables;
   final @Nullable InstantSource clock;
   private final DataSource dataSource;
   private final @Nullable TransactionSource source;
 
-  /** The pool's own isolation, read once: pools hand out all connections alike. */
-  private volatile int isolation = NOT_READ_YET;
+  private final LoanSettings settings;
 
   Jdbc(DataSource dataSource, Dialect dialect, Tables tables, @Nullable InstantSource clock) {
     this(dataSource, dialect, tables, clock, null);
@@ -76,11 +73,12 @@ final class Jdbc {
     this.dialect = dialect;
     this.tables = tables;
     this.clock = clock;
+    this.settings = dialect.loanSettings();
   }
 
   /** Reads with statements that each see their own snapshot. */
   <T> T read(Work<T> work) {
-    try (Borrowed borrowed = borrow(null, false)) {
+    try (Borrowed borrowed = borrow(null, null)) {
       return work.run(borrowed.session(false, LockWait.NORMAL));
     } catch (SQLException e) {
       throw Errors.of(dialect, tables, e, false);
@@ -89,7 +87,7 @@ final class Jdbc {
 
   /** Runs one statement that commits itself. */
   <T> T write(LockWait lockWait, Work<T> work) {
-    try (Borrowed borrowed = borrow(true, true)) {
+    try (Borrowed borrowed = borrow(true, Silence.OF_THE_LIBRARY)) {
       Session session = borrowed.session(true, lockWait);
       T answer = work.run(session);
       refuseDoubt(session);
@@ -116,8 +114,8 @@ final class Jdbc {
 
   /** Runs work in one transaction, once. */
   <T> T once(LockWait lockWait, Work<T> work) {
-    try (Borrowed borrowed = borrow(false, true)) {
-      Session session = borrowed.session(false, lockWait);
+    try (Borrowed borrowed = begin()) {
+      Session session = borrowed.transaction(lockWait);
       T answer = work.run(session);
       borrowed.commit(session);
       return answer;
@@ -134,13 +132,17 @@ final class Jdbc {
 
   /** A connection in a transaction, for work that ends it by itself. */
   Borrowed begin() {
-    return borrow(false, true);
+    return borrow(false, Silence.OF_THE_LIBRARY);
   }
 
-  /** A transaction for work of a handler: whoever manages those has begun it. */
-  Borrowed begin(String handler) {
+  /**
+   * A transaction for work of a handler: whoever manages those has begun it.
+   *
+   * @param silence how long its client may be silent
+   */
+  Borrowed begin(String handler, Duration silence) {
     if (source == null) {
-      return begin();
+      return borrow(false, silence);
     }
     try {
       return new Borrowed(source.begin(handler));
@@ -151,7 +153,7 @@ final class Jdbc {
 
   /** A connection on which every statement commits itself, to be kept. */
   Borrowed committing() {
-    return borrow(true, false);
+    return borrow(true, null);
   }
 
   static <T> T retrying(Supplier<T> work) {
@@ -182,11 +184,11 @@ final class Jdbc {
   }
 
   /** A pool may hand out a connection that has just died; nothing was done on it yet. */
-  private Borrowed borrow(@Nullable Boolean autoCommit, boolean writing) {
+  private Borrowed borrow(@Nullable Boolean autoCommit, @Nullable Duration silence) {
     for (int attempt = 1; ; attempt++) {
       Borrowed borrowed = new Borrowed(connect());
       try {
-        borrowed.prepare(autoCommit, writing);
+        borrowed.prepare(autoCommit, silence);
         return borrowed;
       } catch (SQLException e) {
         borrowed.close();
@@ -213,7 +215,7 @@ final class Jdbc {
     final Connection connection;
     private final TransactionSource.@Nullable Managed managed;
     private @Nullable Boolean formerAutoCommit;
-    private @Nullable Integer formerIsolation;
+    private LoanSettings.@Nullable Restore formerSettings;
     private @Nullable Integer formerTimeout;
     private boolean open;
 
@@ -267,11 +269,12 @@ final class Jdbc {
      * Makes the connection ours.
      *
      * @param autoCommit null for reading, which fits either mode
+     * @param silence how long the client of its transactions may be silent; null for reading
      */
-    void prepare(@Nullable Boolean autoCommit, boolean writing) throws SQLException {
+    void prepare(@Nullable Boolean autoCommit, @Nullable Duration silence) throws SQLException {
       limitNetwork();
-      if (writing) {
-        readCommitted();
+      if (silence != null) {
+        formerSettings = settings.apply(connection, silence);
       }
       boolean former = connection.getAutoCommit();
       if (autoCommit != null && former != autoCommit) {
@@ -285,25 +288,19 @@ final class Jdbc {
       return new Session(connection, dialect, tables, clock, false, committing, lockWait);
     }
 
+    /** A session for one transaction in which only statements of ours run. */
+    Session transaction(LockWait lockWait) {
+      return session(false, lockWait).limitingSilence(Silence.OF_THE_LIBRARY);
+    }
+
     /**
      * A session whose transaction is shared with somebody who must not notice us. Its statements
      * name single rows, and the network has its limit.
      */
-    Session sharedSession(LockWait lockWait) {
+    Session sharedSession(LockWait lockWait, Duration silence) {
       boolean timed = !dialect.timesByThreads();
-      return new Session(connection, dialect, tables, clock, true, false, lockWait, timed);
-    }
-
-    private void readCommitted() throws SQLException {
-      int own = isolation;
-      if (own == NOT_READ_YET) {
-        own = connection.getTransactionIsolation();
-        isolation = own;
-      }
-      if (own != Connection.TRANSACTION_READ_COMMITTED) {
-        connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
-        formerIsolation = own;
-      }
+      return new Session(connection, dialect, tables, clock, true, false, lockWait, timed)
+          .limitingSilence(silence);
     }
 
     /** Bounds every wait for an answer; drivers that cannot do it are left as they are. */
@@ -400,8 +397,8 @@ final class Jdbc {
         if (formerAutoCommit != null) {
           connection.setAutoCommit(formerAutoCommit);
         }
-        if (formerIsolation != null) {
-          connection.setTransactionIsolation(formerIsolation);
+        if (formerSettings != null) {
+          formerSettings.on(connection);
         }
         liftNetworkLimit();
       } catch (SQLException e) {

@@ -19,6 +19,7 @@ import java.sql.Savepoint;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
@@ -137,9 +138,10 @@ final class JdbcGuards implements Guards {
   }
 
   private Verdict once(Request request, Comer comer, Work work) throws WorkFailedException, Undone {
-    try (Jdbc.Borrowed borrowed = jdbc.begin(request.handler().key())) {
+    Duration silence = Silence.of(Optional.of(request.timeLimit()));
+    try (Jdbc.Borrowed borrowed = jdbc.begin(request.handler().key(), silence)) {
       // The transaction is shared with the work, so its settings must stay as they are.
-      Session session = borrowed.sharedSession(LockWait.NORMAL);
+      Session session = borrowed.sharedSession(LockWait.NORMAL, silence);
       Entered entered = enter(session, request, comer);
       if (entered.verdict() != null) {
         return entered.verdict();

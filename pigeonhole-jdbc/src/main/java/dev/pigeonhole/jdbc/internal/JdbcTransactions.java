@@ -10,6 +10,7 @@ import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.Transactions;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -41,9 +42,11 @@ final class JdbcTransactions implements Transactions {
     if (deliveries.isEmpty()) {
       return Set.of();
     }
-    try (Jdbc.Borrowed borrowed = jdbc.begin(work.handler())) {
+    Duration silence =
+        work.callsNoHandler() ? Silence.OF_THE_LIBRARY : Silence.of(work.timeLimit());
+    try (Jdbc.Borrowed borrowed = jdbc.begin(work.handler(), silence)) {
       // The transaction is shared with the handler, so its settings must stay as they are.
-      Session session = borrowed.sharedSession(LockWait.NORMAL);
+      Session session = borrowed.sharedSession(LockWait.NORMAL, silence);
       Set<Delivery> locked = statements.lock(session, deliveries, true);
       if (locked.isEmpty()) {
         return Set.of();
@@ -58,6 +61,7 @@ final class JdbcTransactions implements Transactions {
       if (!canary.alive()) {
         throw lost(last);
       }
+      session.limitingSilence(Silence.OF_THE_LIBRARY);
       if (statements.complete(session, ours).size() != ours.size()) {
         throw lost(last);
       }

@@ -1,6 +1,5 @@
 package dev.pigeonhole.jdbc.internal;
 
-import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -101,23 +100,9 @@ final class MariaDbDialect implements Dialect {
     return "@@tx_isolation";
   }
 
-  /** There is a limit of the session only; what it was stands in a variable meanwhile. */
   @Override
-  public void limitSilence(Connection connection) throws SQLException {
-    Dialect.execute(
-        connection,
-        "SET @pigeonhole_silence = COALESCE(@pigeonhole_silence, @@idle_transaction_timeout)");
-    Dialect.execute(
-        connection, "SET SESSION idle_transaction_timeout = " + NodeConnection.SILENCE.toSeconds());
-  }
-
-  @Override
-  public void allowSilence(Connection connection) throws SQLException {
-    Dialect.execute(
-        connection,
-        "SET SESSION idle_transaction_timeout ="
-            + " CAST(COALESCE(@pigeonhole_silence, @@idle_transaction_timeout) AS UNSIGNED)");
-    Dialect.execute(connection, "SET @pigeonhole_silence = NULL");
+  public LoanSettings loanSettings() {
+    return new MariaDbLoanSettings();
   }
 
   @Override

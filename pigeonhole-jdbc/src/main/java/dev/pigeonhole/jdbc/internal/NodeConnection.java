@@ -3,7 +3,6 @@ package dev.pigeonhole.jdbc.internal;
 import dev.pigeonhole.jdbc.internal.Session.LockWait;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -14,12 +13,6 @@ import org.jspecify.annotations.Nullable;
  * a time.
  */
 final class NodeConnection {
-
-  /**
-   * A process that is paused between a statement and its commit would keep its locks, and with them
-   * its cells from everybody who wants to take them over. Nothing here waits within a transaction.
-   */
-  static final Duration SILENCE = Duration.ofSeconds(5);
 
   private final Jdbc jdbc;
   private final ReentrantLock lock = new ReentrantLock();
@@ -47,8 +40,7 @@ final class NodeConnection {
     }
     boolean done = false;
     try {
-      jdbc.dialect.limitSilence(current.connection);
-      Session session = current.session(false, LockWait.NORMAL);
+      Session session = current.transaction(LockWait.NORMAL);
       T answer = work.run(session);
       current.commitAndGoOn(session);
       done = true;
@@ -85,19 +77,10 @@ final class NodeConnection {
       Jdbc.Borrowed current = borrowed;
       borrowed = null;
       if (current != null) {
-        giveBack(current);
+        current.close();
       }
     } finally {
       lock.unlock();
     }
-  }
-
-  private void giveBack(Jdbc.Borrowed current) {
-    try {
-      jdbc.dialect.allowSilence(current.connection);
-    } catch (SQLException e) {
-      current.abandon();
-    }
-    current.close();
   }
 }

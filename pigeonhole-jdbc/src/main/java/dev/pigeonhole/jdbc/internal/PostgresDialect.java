@@ -2,6 +2,7 @@ package dev.pigeonhole.jdbc.internal;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -63,10 +64,18 @@ final class PostgresDialect implements Dialect {
 
   /** Ends with the transaction, which is all that a pool of transactions gives us. */
   @Override
-  public void limitSilence(Connection connection) throws SQLException {
-    Dialect.execute(
-        connection,
-        "SET LOCAL idle_in_transaction_session_timeout = " + NodeConnection.SILENCE.toMillis());
+  public void limitSilence(Connection connection, Duration silence) throws SQLException {
+    Dialect.execute(connection, "SELECT " + silence(silence));
+  }
+
+  /** The expression that does it. A limit that is shorter stays as it is. */
+  static String silence(Duration silence) {
+    return """
+        set_config('idle_in_transaction_session_timeout',
+          CASE WHEN current_setting('idle_in_transaction_session_timeout')::interval
+                    BETWEEN interval '1 ms' AND interval '%1$d ms'
+               THEN current_setting('idle_in_transaction_session_timeout') ELSE '%1$d' END, true)"""
+        .formatted(silence.toMillis());
   }
 
   @Override

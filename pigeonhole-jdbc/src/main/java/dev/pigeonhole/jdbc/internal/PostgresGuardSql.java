@@ -2,6 +2,7 @@ package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.store.Guards.Request;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -44,7 +45,7 @@ final class PostgresGuardSql implements GuardSql {
       WITH base AS MATERIALIZED (
         SELECT nextval('{message_seq}') AS seq,
                set_config('pigeonhole.lock_timeout', current_setting('lock_timeout'), true),
-               set_config('lock_timeout', ?, true)
+               set_config('lock_timeout', ?, true)%s
       ), fresh AS (
       """
           + INSERT_MESSAGE
@@ -57,6 +58,8 @@ final class PostgresGuardSql implements GuardSql {
                    set_config('lock_timeout', current_setting('pigeonhole.lock_timeout'), true)
             FROM fresh
             """;
+
+  private static final String ENTER_NEW_JOINED = ENTER_NEW.formatted("");
 
   private static final String INSERT_COMPLETED =
       """
@@ -86,6 +89,9 @@ final class PostgresGuardSql implements GuardSql {
   /** By how long the receipt is kept; to put a text together takes longer than to look it up. */
   private final Map<String, String> completing = new ConcurrentHashMap<>();
 
+  /** By how long the client may be silent, in the same way. */
+  private final Map<Duration, String> entering = new ConcurrentHashMap<>();
+
   @Override
   public <T> List<T> query(
       Session session,
@@ -103,13 +109,20 @@ final class PostgresGuardSql implements GuardSql {
     return PostgresStatements.fenced(session, statement + " RETURNING 1", bind, row -> true).size();
   }
 
+  private static String enterNew(Duration silence) {
+    return ENTER_NEW.formatted(",\n" + PostgresDialect.silence(silence));
+  }
+
   @Override
   public Optional<Fresh> enterNew(
       Session session, int waitMillis, Request request, long token, boolean alone)
       throws SQLException {
+    Duration silence = session.takeSilence();
     return session
         .query(
-            ENTER_NEW,
+            silence == null
+                ? ENTER_NEW_JOINED
+                : entering.computeIfAbsent(silence, PostgresGuardSql::enterNew),
             params -> {
               params.add(String.valueOf(waitMillis));
               GuardSql.bind(params, request.message(), token);

@@ -14,6 +14,7 @@ import dev.pigeonhole.store.Range;
 import java.sql.Array;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
@@ -49,7 +50,7 @@ final class PostgresStatements implements Statements {
   private static final String NOTE_ADDED = "SELECT set_config('" + ADDED + "', 'true', true)";
 
   private static final String TIME_LIMITS =
-      "SELECT set_config('statement_timeout', '%d', true), set_config('lock_timeout', '%d', true)";
+      "SELECT set_config('statement_timeout', '%d', true), set_config('lock_timeout', '%d', true)%s";
 
   static final String BY_INDEX =
       PLANNING.stream()
@@ -79,7 +80,7 @@ final class PostgresStatements implements Statements {
               setting ->
                   "set_config('pigeonhole.%s', current_setting('%s'), true)"
                       .formatted(setting, setting))
-          .collect(Collectors.joining(", ", "SELECT ", ", " + BY_INDEX + ";\n"));
+          .collect(Collectors.joining(", ", "SELECT ", ", " + BY_INDEX));
 
   private static final String FENCE_DOWN =
       PLANNING.stream()
@@ -96,8 +97,7 @@ final class PostgresStatements implements Statements {
   private static final String FENCE_OF_ONE_IN_FOREIGN_TRANSACTION =
       """
       SELECT set_config('pigeonhole.enable_seqscan', current_setting('enable_seqscan'), true),
-             set_config('enable_seqscan', 'off', true);
-      """;
+             set_config('enable_seqscan', 'off', true)""";
 
   private static final String FENCE_OF_ONE_DOWN =
       """
@@ -620,7 +620,11 @@ final class PostgresStatements implements Statements {
       throws SQLException {
     String text =
         session.foreign
-            ? FENCE_IN_FOREIGN_TRANSACTION + session.sql(statement) + FENCE_DOWN
+            ? FENCE_IN_FOREIGN_TRANSACTION
+                + silence(session)
+                + ";\n"
+                + session.sql(statement)
+                + FENCE_DOWN
             : limits(session, FENCE) + session.sql(statement);
     return session.queryNth(text, 1, bind, mapper);
   }
@@ -629,7 +633,12 @@ final class PostgresStatements implements Statements {
   static <T> List<T> fencedOne(
       Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)
       throws SQLException {
-    String text = FENCE_OF_ONE_IN_FOREIGN_TRANSACTION + session.sql(statement) + FENCE_OF_ONE_DOWN;
+    String text =
+        FENCE_OF_ONE_IN_FOREIGN_TRANSACTION
+            + silence(session)
+            + ";\n"
+            + session.sql(statement)
+            + FENCE_OF_ONE_DOWN;
     return session.queryNth(text, 1, bind, mapper);
   }
 
@@ -642,6 +651,13 @@ final class PostgresStatements implements Statements {
   }
 
   static String limits(Session session, String prefix) {
-    return prefix.formatted(session.lockWait.statement.toMillis(), session.lockWait.millis);
+    return prefix.formatted(
+        session.lockWait.statement.toMillis(), session.lockWait.millis, silence(session));
+  }
+
+  /** What the first statement of a transaction sets besides. */
+  private static String silence(Session session) {
+    Duration silence = session.takeSilence();
+    return silence == null ? "" : ", " + PostgresDialect.silence(silence);
   }
 }

@@ -78,6 +78,9 @@ final class Session {
   private final @Nullable InstantSource clock;
   private boolean replicationDoubt;
 
+  /** The limit of silence that the next statement has to set. */
+  private @Nullable Duration silence;
+
   Session(
       Connection connection,
       Dialect dialect,
@@ -106,6 +109,19 @@ final class Session {
     this.committing = committing;
     this.timed = timed;
     this.lockWait = lockWait;
+  }
+
+  /** Has the next statement set a limit of silence for the transaction. */
+  Session limitingSilence(Duration limit) {
+    silence = limit;
+    return this;
+  }
+
+  /** The limit that a statement which can bring it along has to set; told once. */
+  @Nullable Duration takeSilence() {
+    Duration taken = silence;
+    silence = null;
+    return taken;
   }
 
   /** The statement with real table names and the clock in it. */
@@ -223,6 +239,10 @@ final class Session {
   }
 
   private PreparedStatement prepare(String template) throws SQLException {
+    Duration pending = takeSilence();
+    if (pending != null) {
+      dialect.limitSilence(connection, pending);
+    }
     PreparedStatement statement = connection.prepareStatement(sql(template));
     if (timed) {
       statement.setQueryTimeout((int) lockWait.statement.toSeconds());

@@ -1,0 +1,49 @@
+package dev.pigeonhole.jdbc.internal;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The settings that a connection gets for the time of its loan: READ COMMITTED, and where only
+ * sessions can have one, a limit of silence. What the connections of a pool come with is read once,
+ * for pools hand out all of them alike.
+ */
+interface LoanSettings {
+
+  /** Puts back what was changed. */
+  @FunctionalInterface
+  interface Restore {
+    void on(Connection connection) throws SQLException;
+  }
+
+  /**
+   * Changes what has to be changed, outside of a transaction.
+   *
+   * @return null if nothing had to be
+   */
+  @Nullable Restore apply(Connection connection, Duration silence) throws SQLException;
+
+  /** For databases whose transactions have a limit of silence of their own, or need none. */
+  final class Isolation implements LoanSettings {
+    private static final int NOT_READ_YET = -1;
+
+    private volatile int own = NOT_READ_YET;
+
+    @Override
+    public @Nullable Restore apply(Connection connection, Duration silence) throws SQLException {
+      int former = own;
+      if (former == NOT_READ_YET) {
+        former = connection.getTransactionIsolation();
+        own = former;
+      }
+      if (former == Connection.TRANSACTION_READ_COMMITTED) {
+        return null;
+      }
+      connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+      int back = former;
+      return returned -> returned.setTransactionIsolation(back);
+    }
+  }
+}

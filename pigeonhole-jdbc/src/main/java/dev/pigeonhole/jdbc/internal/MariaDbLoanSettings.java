@@ -1,0 +1,83 @@
+package dev.pigeonhole.jdbc.internal;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Isolation and limits of silence in one statement, so that the limits cost no trip of their own
+ * where the isolation has to be set. A pool that comes with both costs none at all.
+ */
+final class MariaDbLoanSettings implements LoanSettings {
+
+  /** A pool with a limit of its own that is not longer keeps it. */
+  private static final long SHORT_ENOUGH = 60;
+
+  private static final String SET =
+      "SET SESSION tx_isolation = '%s', SESSION idle_transaction_timeout = %d,"
+          + " SESSION idle_write_transaction_timeout = %d,"
+          + " SESSION idle_readonly_transaction_timeout = %d";
+
+  private static final String READ =
+      """
+      SELECT @@tx_isolation, @@idle_transaction_timeout, @@idle_write_transaction_timeout,
+             @@idle_readonly_transaction_timeout
+      """;
+
+  /**
+   * What the connections of the pool come with.
+   *
+   * @param all seconds for transactions that the other two, where they are 0, say nothing about
+   */
+  private record Own(String isolation, long all, long write, long readOnly) {
+
+    boolean isReadCommitted() {
+      return isolation.equals("READ-COMMITTED");
+    }
+
+    /** The longest that a transaction may be silent, or 0. */
+    long silence() {
+      long writing = write > 0 ? write : all;
+      long reading = readOnly > 0 ? readOnly : all;
+      return writing == 0 || reading == 0 ? 0 : Math.max(writing, reading);
+    }
+
+    String restore() {
+      return SET.formatted(isolation, all, write, readOnly);
+    }
+  }
+
+  private volatile @Nullable Own own;
+
+  @Override
+  public @Nullable Restore apply(Connection connection, Duration silence) throws SQLException {
+    Own former = own;
+    if (former == null) {
+      former = read(connection);
+      own = former;
+    }
+    long wanted = silence.toSeconds();
+    boolean limited = former.silence() > 0 && former.silence() <= Math.max(wanted, SHORT_ENOUGH);
+    if (limited && former.isReadCommitted()) {
+      return null;
+    }
+    Dialect.execute(
+        connection,
+        limited
+            ? SET.formatted("READ-COMMITTED", former.all(), former.write(), former.readOnly())
+            : SET.formatted("READ-COMMITTED", wanted, 0, 0));
+    String restore = former.restore();
+    return returned -> Dialect.execute(returned, restore);
+  }
+
+  private static Own read(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet row = statement.executeQuery(READ)) {
+      row.next();
+      return new Own(row.getString(1), row.getLong(2), row.getLong(3), row.getLong(4));
+    }
+  }
+}
