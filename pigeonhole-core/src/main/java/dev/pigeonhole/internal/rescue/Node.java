@@ -95,7 +95,7 @@ public final class Node {
     this.beat = beat;
     this.startLimitNanos = startLimit.toNanos();
     this.cells = cells;
-    this.watch = new Watch(deadAfter, beat.multipliedBy(3).dividedBy(2));
+    this.watch = new Watch(deadAfter, beat);
     this.unknownKeys = new UnknownKeys(store, events, holdUnknownKeys, beat.multipliedBy(2));
   }
 

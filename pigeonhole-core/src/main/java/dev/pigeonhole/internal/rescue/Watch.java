@@ -11,25 +11,31 @@ import java.util.Map;
  * Measures how long other nodes have been silent, with this node's monotonic clock alone. Time only
  * counts between two own looks that lie close together, so an outage of the database, during which
  * nobody can beat, kills nobody.
+ *
+ * <p>Where one look after the other comes late, the database is slow and not away: between two
+ * looks this node has beaten, and so could the others. Then each counts as one heartbeat, or nodes
+ * that die while the database is slow would be missed by nobody.
  */
 final class Watch {
   private record Seen(long beat, long silentNanos) {}
 
   private final long deadAfterNanos;
+  private final long beatNanos;
   private final long closeNanos;
   private Map<Long, Seen> seen = new HashMap<>();
   private long lastLook;
   private boolean looked;
+  private boolean late;
 
-  Watch(Duration deadAfter, Duration close) {
+  Watch(Duration deadAfter, Duration beat) {
     this.deadAfterNanos = deadAfter.toNanos();
-    this.closeNanos = close.toNanos();
+    this.beatNanos = beat.toNanos();
+    this.closeNanos = beatNanos * 3 / 2;
   }
 
   /** Those that have not beaten for too long. */
   List<NodeRow> silent(List<NodeRow> nodes, long self, long now) {
-    long passed = now - lastLook;
-    long counted = looked && passed <= closeNanos ? passed : 0;
+    long counted = counted(now - lastLook);
     looked = true;
     lastLook = now;
     Map<Long, Seen> next = new HashMap<>();
@@ -48,5 +54,17 @@ final class Watch {
     }
     seen = next;
     return silent;
+  }
+
+  private long counted(long passed) {
+    boolean lateBefore = late;
+    late = looked && passed > closeNanos;
+    if (!looked) {
+      return 0;
+    }
+    if (!late) {
+      return passed;
+    }
+    return lateBefore ? beatNanos : 0; // one alone is an outage, or a pause of this node
   }
 }
