@@ -121,11 +121,18 @@ final class Timeouts {
     if (connection == null) {
       return false;
     }
+    // Not on this thread: some drivers ask the server, which may be what hangs.
+    Thread thread = new Thread(() -> abort(connection), "pigeonhole-abort");
+    thread.setDaemon(true);
+    thread.start();
+    return true;
+  }
+
+  private static void abort(Connection connection) {
     try {
       connection.abort(Runnable::run);
     } catch (SQLException | RuntimeException e) {
       LOG.warn("The connection of a timed-out transaction could not be aborted", e);
     }
-    return true;
   }
 }

@@ -62,40 +62,34 @@ final class Loop {
     return thread.isAlive();
   }
 
-  /** Ends the loop after its present turn and waits for that. */
-  void stop() {
-    stopped = true;
-    boolean interrupted = false;
-    while (thread.isAlive() && Thread.currentThread() != thread) {
-      try {
-        thread.join();
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
   /**
-   * The same for a loop that runs code of users, who may not come back: for so long at most.
+   * Ends the loop after its present turn, without waiting for that.
    *
-   * @param interrupting whether an interrupt does no harm to the store that it may be in
+   * @param interrupting whether to interrupt the turn, which does harm in some stores
    */
-  void stop(Duration patience, boolean interrupting) {
+  void end(boolean interrupting) {
     stopped = true;
     if (interrupting) {
       thread.interrupt();
     }
+  }
+
+  /** Waits until the loop has ended, but not beyond this time; answers whether it has. */
+  boolean awaitEnd(long deadlineNanos) {
     try {
-      thread.join(patience.toMillis());
+      long left = deadlineNanos - System.nanoTime();
+      if (thread != Thread.currentThread() && left > 0) {
+        TimeUnit.NANOSECONDS.timedJoin(thread, left);
+      }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    if (thread.isAlive()) {
-      LOG.warn("The {} of inbox {} does not end; it is left behind", role, events.inbox());
-    }
+    return !thread.isAlive();
+  }
+
+  @Override
+  public String toString() {
+    return role;
   }
 
   private void run() {

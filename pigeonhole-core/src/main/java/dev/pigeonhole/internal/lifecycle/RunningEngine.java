@@ -8,12 +8,14 @@ import dev.pigeonhole.store.WakeUps;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,7 +28,13 @@ import org.slf4j.LoggerFactory;
 final class RunningEngine implements RunningInbox {
   private static final Logger LOG = LoggerFactory.getLogger(RunningEngine.class);
 
-  private static final Duration PATIENCE_WITH_LISTENERS = Duration.ofSeconds(5);
+  /** How long a stop takes at most beyond its grace. */
+  private static final Duration BEYOND_GRACE = Duration.ofMillis(1_800);
+
+  /** What is kept of it for attempts that were cut, and for the end of the threads. */
+  private static final long UNTIL_CUT = Duration.ofMillis(1_000).toNanos();
+
+  private static final long LAST_WORDS = Duration.ofMillis(500).toNanos();
 
   /** A stop waits for it, too. */
   private static final Duration LISTENING = Duration.ofMillis(200);
@@ -47,6 +55,7 @@ final class RunningEngine implements RunningInbox {
   private final Sources sources;
   private final AtomicBoolean stopping = new AtomicBoolean();
   private final CountDownLatch ending = new CountDownLatch(1);
+  private final CountDownLatch lastBeat = new CountDownLatch(1);
   private final CountDownLatch stopped = new CountDownLatch(1);
 
   RunningEngine(
@@ -124,7 +133,7 @@ final class RunningEngine implements RunningInbox {
       settler.start();
       reader.start();
     } catch (RuntimeException | Error e) {
-      List.of(reader, settler, beat).forEach(Loop::stop);
+      List.of(reader, settler, beat).forEach(loop -> loop.end(false));
       throw e;
     }
     try {
@@ -146,7 +155,7 @@ final class RunningEngine implements RunningInbox {
 
   private void beatAndWait() throws InterruptedException {
     engine.beatTurn();
-    TimeUnit.NANOSECONDS.sleep(engine.untilBeatTurn().toNanos());
+    lastBeat.await(engine.untilBeatTurn().toNanos(), TimeUnit.NANOSECONDS);
   }
 
   /** A turn of a loop that has nothing to do once the stop has begun. */
@@ -194,29 +203,26 @@ final class RunningEngine implements RunningInbox {
     }
   }
 
+  /** Returns soon after the grace, whatever the store does: every wait here has an end. */
   private void stop() {
     LOG.info("Inbox {} is stopping", events.inbox());
+    long graceEnd = System.nanoTime() + stopGrace.toNanos();
+    long end = graceEnd + BEYOND_GRACE.toNanos();
+    Farewell farewell = new Farewell(events.inbox());
     try {
       ending.countDown();
       sources.stop(stopGrace);
       engine.beginStop();
-      tryTell(engine::sayStopping);
-      awaitWhile(engine::attemptsRunning, stopGrace);
+      farewell.say(engine::sayStopping);
+      awaitWhile(engine::attemptsRunning, graceEnd);
       if (engine.attemptsRunning()) {
         engine.cut();
-        awaitWhile(engine::attemptsRunning, Duration.ofSeconds(1));
+        awaitWhile(engine::attemptsRunning, Math.min(graceEnd, System.nanoTime()) + UNTIL_CUT);
       }
-      awaitWhile(engine::settlesWaiting, stopGrace.plusSeconds(1));
+      awaitWhile(engine::settlesWaiting, end - LAST_WORDS);
     } finally {
-      backlog.stop(PATIENCE_WITH_LISTENERS, engine.interruptible());
-      if (pruner != null) {
-        pruner.stop(PATIENCE_WITH_LISTENERS, engine.interruptible());
-      }
-      listenNoLonger();
-      reader.stop();
-      settler.stop();
-      beat.stop(); // a beat behind the last word would take the node's connection again
-      tryTell(engine::sayStopped);
+      endLoops(end - LAST_WORDS / 2, farewell);
+      farewell.awaitSaid(end);
       timer.shutdownNow();
       if (ownWorkers != null) {
         ownWorkers.shutdown();
@@ -227,34 +233,43 @@ final class RunningEngine implements RunningInbox {
     }
   }
 
-  private void listenNoLonger() {
-    if (wakeUp != null && wakeUps != null) {
-      wakeUp.stop();
-      tryTell(wakeUps::rest);
+  private void endLoops(long deadline, Farewell farewell) {
+    List<Loop> all =
+        Stream.of(backlog, pruner, wakeUp, reader, settler, beat).filter(Objects::nonNull).toList();
+    lastBeat.countDown();
+    for (Loop loop : all) {
+      // Listeners of users run on these two, and may not come back by themselves.
+      loop.end((loop == backlog || loop == pruner) && engine.interruptible());
     }
+    engine.wake(); // the reader waits for news
+    List<Loop> left = all.stream().filter(loop -> !loop.awaitEnd(deadline)).toList();
+    if (!left.isEmpty()) {
+      LOG.warn("Inbox {} leaves threads behind that do not end: {}", events.inbox(), left);
+    }
+    // A beat behind the last word would take the node's connection again.
+    farewell.say(
+        () -> {
+          if (wakeUp != null && wakeUps != null && wakeUp.awaitEnd(forEver())) {
+            wakeUps.rest();
+          }
+        });
+    farewell.say(
+        () -> {
+          all.forEach(loop -> loop.awaitEnd(forEver()));
+          engine.sayStopped();
+        });
   }
 
-  /** A store that is down must not keep a process from stopping; the others will notice. */
-  private void tryTell(Runnable word) {
+  private static long forEver() {
+    return System.nanoTime() + Long.MAX_VALUE / 2;
+  }
+
+  private static void awaitWhile(BooleanSupplier busy, long deadline) {
     try {
-      word.run();
-    } catch (RuntimeException | Error e) {
-      LOG.warn("Inbox {} could not tell the store that it stops", events.inbox(), e);
-    }
-  }
-
-  private static void awaitWhile(BooleanSupplier busy, Duration atMost) {
-    long end = System.nanoTime() + atMost.toNanos();
-    boolean interrupted = false;
-    while (busy.getAsBoolean() && System.nanoTime() - end < 0) {
-      try {
+      while (busy.getAsBoolean() && System.nanoTime() - deadline < 0) {
         TimeUnit.MILLISECONDS.sleep(2);
-      } catch (InterruptedException e) {
-        interrupted = true;
-        break;
       }
-    }
-    if (interrupted) {
+    } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
   }

@@ -55,8 +55,15 @@ final class Sources {
     each("resumed", MessageSource::resume);
   }
 
+  /** All of them together have this long. */
   synchronized void stop(Duration patience) {
-    each("stopped", source -> source.stop(patience));
+    long end = System.nanoTime() + patience.toNanos();
+    each(
+        "stopped",
+        source -> {
+          long left = Math.max(0, end - System.nanoTime());
+          source.stop(Duration.ofMillis((left + 999_999) / 1_000_000));
+        });
     started.clear();
   }
 

@@ -23,6 +23,13 @@ final class Threads {
     return thread;
   }
 
+  /** A thread that keeps no process alive. */
+  static Thread daemon(String inbox, String role, Runnable task) {
+    Thread thread = new Thread(task, "pigeonhole-" + inbox + "-" + role);
+    thread.setDaemon(true);
+    return thread;
+  }
+
   /** Virtual threads where the JVM has them; slots, not threads, limit what runs. */
   static ExecutorService workers(String inbox) {
     ExecutorService virtual = virtualThreads();
