@@ -2,22 +2,40 @@ package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NewMessage;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 
 /**
  * Families that were registered apart and declared one later: they keep their numbers, and the gate
  * treats them as one. Nearly always every family stands alone.
+ *
+ * <p>A new version may join two families while this process runs, which then knows them apart. To
+ * know too little can only let it add or run what is there under another number, so whoever is
+ * about to do that compares the number of joined families, which only grows.
  */
 final class Families {
 
+  // A family is the number of its first key. Not many rows.
+  static final String JOINED =
+      "(SELECT count(*) FROM {handler} h WHERE h.key_id = h.family AND h.kin <> h.family)";
+
+  private static final String READ = "SELECT family, kin FROM {handler}";
+
   /** Replaced as a whole, read without a lock. */
-  private volatile Map<Integer, Set<Integer>> kin = Map.of();
+  private volatile Known known = new Known(Map.of(), 0);
+
+  /**
+   * @param kin family → all that count as this one
+   * @param joined how many families count as another one
+   */
+  private record Known(Map<Integer, Set<Integer>> kin, long joined) {}
 
   /**
    * Learns from the table of handlers.
@@ -31,12 +49,38 @@ final class Families {
     Map<Integer, Set<Integer>> found = new HashMap<>();
     kinOfFamily.forEach(
         (family, shared) -> found.put(family, byKin.getOrDefault(shared, Set.of())));
-    kin = Map.copyOf(found);
+    long joined =
+        kinOfFamily.entrySet().stream()
+            .filter(each -> !each.getKey().equals(each.getValue()))
+            .count();
+    known = new Known(Map.copyOf(found), joined);
+  }
+
+  /**
+   * Learns anew if families were joined since.
+   *
+   * @param joined what {@link #JOINED} says now
+   * @return whether there was something to learn
+   */
+  boolean learnIfBehind(Session session, long joined) throws SQLException {
+    if (joined <= known.joined()) {
+      return false;
+    }
+    Map<Integer, Integer> kinOfFamily = new HashMap<>();
+    session.query(READ, params -> {}, row -> kinOfFamily.put(row.getInt(1), row.getInt(2)));
+    learn(kinOfFamily);
+    return true;
+  }
+
+  /** The same for whoever has not asked yet. */
+  boolean learnIfBehind(Session session) throws SQLException {
+    Optional<Long> joined = session.one("SELECT " + JOINED, params -> {}, row -> row.getLong(1));
+    return learnIfBehind(session, joined.orElse(0L));
   }
 
   /** All families that count as this one, itself included. */
   Set<Integer> kin(int family) {
-    return kin.getOrDefault(family, Set.of(family));
+    return known.kin().getOrDefault(family, Set.of(family));
   }
 
   /** The statement with {@code :kin} as all families that count as this one. */

@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -98,6 +99,14 @@ final class Gate {
              'priority'
       FROM w
       """;
+
+  // Index: delivery_pk.
+  private static final String WITHDRAW_FRESH =
+      "DELETE FROM {delivery} WHERE lane = ? AND handler = ? AND seq = ?";
+
+  // Index: later_pk.
+  private static final String WITHDRAW_LATE =
+      "DELETE FROM {later} WHERE lane = ? AND handler = ? AND seq = ?";
 
   // Index: message_pk.
   private static final String TOUCH =
@@ -291,7 +300,6 @@ final class Gate {
     List<Copy> copies = new ArrayList<>();
     Map<Long, NewMessage> told = new HashMap<>(); // of which only guards knew, and no content
     List<Wanted> wanted = new ArrayList<>();
-    Set<List<Long>> claimed = new LinkedHashSet<>();
     Map<Integer, List<HandlerId>> added = new LinkedHashMap<>();
     for (int i : batch.unanswered()) {
       NewMessage message = batch.messages.get(i);
@@ -321,14 +329,12 @@ final class Gate {
       }
       added.put(i, new ArrayList<>());
       for (HandlerId handler : families.distinct(message).handlers()) {
-        if (claimed.add(List.of(known.seq(), (long) families.head(handler.family())))) {
-          wanted.add(new Wanted(i, known, known.lane(), handler, message));
-        }
+        wanted.add(new Wanted(i, known, known.lane(), handler, message));
       }
     }
     keep(session, copies);
     Set<Long> touched = new LinkedHashSet<>();
-    for (Wanted each : add(session, fill(session, wanted))) {
+    for (Wanted each : addOnce(session, fill(session, distinct(wanted)))) {
       added.getOrDefault(each.position(), new ArrayList<>()).add(each.handler());
       touched.add(each.known().seq());
     }
@@ -345,6 +351,17 @@ final class Gate {
       statements.noteAdded(session);
     }
     session.batch(TAKEN, List.copyOf(touched), (params, seq) -> params.add(seq.longValue()));
+  }
+
+  /** The first for each family of a message, in the order of the list. */
+  private List<Wanted> distinct(List<Wanted> wanted) {
+    Set<List<Long>> claimed = new HashSet<>();
+    return wanted.stream()
+        .filter(
+            each ->
+                claimed.add(
+                    List.of(each.known().seq(), (long) families.head(each.handler().family()))))
+        .toList();
   }
 
   private record Wanted(
@@ -430,7 +447,25 @@ final class Gate {
 
   private record Copy(long seq, NewMessage message) {}
 
-  /** Adds deliveries where none stands; answers those that were added. */
+  /**
+   * Adds deliveries where none stands; answers those that were added. Seldom is there one, and only
+   * then it matters that another version may have joined families since we have read them.
+   */
+  private List<Wanted> addOnce(Session session, List<Wanted> wanted) throws SQLException {
+    List<Wanted> added = add(session, wanted);
+    if (added.isEmpty() || !families.learnIfBehind(session)) {
+      return added;
+    }
+    for (String withdraw : List.of(WITHDRAW_FRESH, WITHDRAW_LATE)) {
+      session.batch(
+          withdraw,
+          added,
+          (params, each) ->
+              params.add(each.lane()).add(each.handler().family()).add(each.known().seq()));
+    }
+    return add(session, distinct(wanted));
+  }
+
   private List<Wanted> add(Session session, List<Wanted> wanted) throws SQLException {
     List<Wanted> added = new ArrayList<>();
     Instant now = null;
@@ -531,7 +566,8 @@ final class Gate {
         """
         INSERT INTO {conflict} (seq, type, channel, transport, content_type, content_hash, headers, content,
                                 ordering_key, occurred_at, received_at)
-        VALUES\s""",
+        VALUES\s\
+        """,
         "seq, content_hash, type",
         "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})",
         copies,

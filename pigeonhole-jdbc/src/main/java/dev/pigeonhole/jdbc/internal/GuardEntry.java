@@ -42,9 +42,10 @@ final class GuardEntry {
   // Index: message_identity.
   private static final String FIND =
       """
-      SELECT seq, lane, content_hash, type, oldest_type, received_at, touched FROM {message}
-      WHERE source = ? AND id = ?
-      """;
+      SELECT seq, lane, content_hash, type, oldest_type, received_at, touched, %s
+      FROM {message} WHERE source = ? AND id = ?
+      """
+          .formatted(Families.JOINED);
 
   // Indexes: receipt_pk, poison_pk, later_pk, delivery_pk.
   private static final String STANDING =
@@ -162,6 +163,9 @@ final class GuardEntry {
    */
   record Comer(long token, boolean doubt, boolean joined) {}
 
+  /**
+   * @param joined see {@link Families#JOINED}
+   */
   record Found(
       long seq,
       int lane,
@@ -169,7 +173,8 @@ final class GuardEntry {
       String type,
       @Nullable String oldestType,
       Instant receivedAt,
-      int touched) {
+      int touched,
+      long joined) {
 
     boolean hasCopy(NewMessage message) {
       return message.isCopyOf(contentHash, type, oldestType);
@@ -215,17 +220,20 @@ final class GuardEntry {
     long end = System.nanoTime() + request.waitAtMost().toNanos();
     NewMessage message = request.message();
     int family = request.handler().family();
-    // Where several numbers count as one handler, the key of the receipt does not decide between
-    // them: two that write under different ones must not be here at the same time.
-    boolean alone = families.kin(family).size() > 1;
-    String lock = alone ? "FOR UPDATE" : sql.share();
     for (int round = 0; round < MOST_VANISHINGS; round++) {
+      // Where several numbers count as one handler, the key of the receipt does not decide between
+      // them: two that write under different ones must not be here at the same time.
+      boolean alone = families.kin(family).size() > 1;
+      String lock = alone ? "FOR UPDATE" : sql.share();
       Optional<GuardSql.Fresh> fresh =
           sql.enterNew(session, left(end), request, comer.token(), alone);
       if (fresh.isPresent()) {
         return Entered.asNew(fresh.get(), request.handler());
       }
       Optional<Found> found = find(session, left(end), message, lock);
+      if (found.isPresent() && families.learnIfBehind(session, found.get().joined())) {
+        continue; // now it may be one that wants to be alone
+      }
       if (found.isPresent()) {
         return comer.joined() && !seen(session, message, found.get())
             ? Entered.told(behindTheSnapshot(session, request, found.get()))
@@ -355,7 +363,8 @@ final class GuardEntry {
                     row.getString(4),
                     row.getString(5),
                     session.time(row, 6),
-                    row.getInt(7)))
+                    row.getInt(7),
+                    row.getLong(8)))
         .stream()
         .findFirst();
   }
