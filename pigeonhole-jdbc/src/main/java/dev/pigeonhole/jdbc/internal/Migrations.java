@@ -70,8 +70,8 @@ public final class Migrations {
     }
     try (Connection connection = opened) {
       Dialect dialect = Dialect.of(connection.getMetaData().getDatabaseProductName());
-      String where = schema == null ? dialect.currentSchema(connection) : schema;
-      Migrations migrations = new Migrations(dialect, new Tables(dialect.quote(), where, prefix));
+      Tables tables = Tables.on(connection, dialect, schema, prefix);
+      Migrations migrations = new Migrations(dialect, tables);
       boolean autoCommit = connection.getAutoCommit();
       try {
         migrations.run(connection);

@@ -65,8 +65,7 @@ public record Parts(
     try (Connection connection = dataSource.getConnection()) {
       DatabaseMetaData meta = connection.getMetaData();
       dialect = Dialect.of(meta.getDatabaseProductName());
-      String where = schema == null ? dialect.currentSchema(connection) : schema;
-      tables = new Tables(dialect.quote(), where, prefix);
+      tables = Tables.on(connection, dialect, schema, prefix);
       embedded = embedded(meta.getURL());
       place = place(meta.getURL(), connection.getCatalog());
       description =
@@ -75,7 +74,7 @@ public record Parts(
                   .formatted(
                       meta.getDatabaseProductName(),
                       meta.getDatabaseProductVersion(),
-                      where,
+                      tables.schema(),
                       prefix),
               unsafe(meta.getURL(), clock));
     } catch (SQLException e) {

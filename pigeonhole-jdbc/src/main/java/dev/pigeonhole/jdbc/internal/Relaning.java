@@ -50,8 +50,7 @@ public final class Relaning {
     Jdbc jdbc;
     try (Connection connection = dataSource.getConnection()) {
       Dialect dialect = Dialect.of(connection.getMetaData().getDatabaseProductName());
-      String where = schema == null ? dialect.currentSchema(connection) : schema;
-      jdbc = new Jdbc(dataSource, dialect, new Tables(dialect.quote(), where, prefix), null);
+      jdbc = new Jdbc(dataSource, dialect, Tables.on(connection, dialect, schema, prefix), null);
     } catch (SQLException e) {
       throw Errors.unreachable(e);
     }

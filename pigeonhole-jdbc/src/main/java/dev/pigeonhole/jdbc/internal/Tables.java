@@ -3,6 +3,8 @@ package dev.pigeonhole.jdbc.internal;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -13,7 +15,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The names of one inbox's tables. Schema and prefix are the only text from outside that ever
- * becomes part of a statement, so they are checked here and always quoted.
+ * becomes part of a statement, so they are checked here and always quoted. So is the name of the
+ * connection's own schema, which nobody has chosen for us: it may have blanks and letters of every
+ * language, but nothing that means something in a text in quotes, a pattern or a template.
  */
 public final class Tables {
 
@@ -46,6 +50,7 @@ public final class Tables {
   public static final List<String> SEQUENCES = List.of("message_seq", "node_seq");
 
   private static final Pattern PLAIN = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
+  private static final Pattern HARMLESS = Pattern.compile("[\\p{L}\\p{M}\\p{N}_$#@.+~ -]+");
   private static final Pattern PLACEHOLDER = Pattern.compile("\\{(prefix|name)}(\\w+)|\\{(\\w+)}");
   private static final int LONGEST_NAME = 63;
   private static final int LONGEST_SUFFIX = 22;
@@ -60,6 +65,25 @@ public final class Tables {
     this.quote = quote;
     this.schema = schema;
     this.prefix = prefix;
+  }
+
+  /**
+   * The tables with this prefix, in this schema or else in that of the connection.
+   *
+   * @throws ConfigurationException if the connection's schema could be more than a name
+   */
+  static Tables on(Connection connection, Dialect dialect, @Nullable String schema, String prefix)
+      throws SQLException {
+    String where = schema == null ? dialect.currentSchema(connection) : schema;
+    if (where != null && !HARMLESS.matcher(where).matches()) {
+      throw new ConfigurationException(
+          ErrorCode.IDENTIFIER_INVALID,
+          ("The connection is in the schema '%s', whose name has a character that the statements"
+                  + " cannot carry. Put the tables into a schema with a plain name, with"
+                  + " .schema(…), or let the connection be in one.")
+              .formatted(where));
+    }
+    return new Tables(dialect.quote(), where, prefix);
   }
 
   /** Refuses a schema or prefix that could be more, or less, than a name. */
