@@ -566,8 +566,7 @@ final class Gate {
         """
         INSERT INTO {conflict} (seq, type, channel, transport, content_type, content_hash, headers, content,
                                 ordering_key, occurred_at, received_at)
-        VALUES\s\
-        """,
+        VALUES\s""",
         "seq, content_hash, type",
         "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})",
         copies,
