@@ -10,13 +10,13 @@ import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.registry.Payloads;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.SettleResult;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -27,7 +27,7 @@ class RunnerTest {
   private final Events events = new Events("shop", List.of(told::add));
   private final Settler settler =
       new Settler(
-          stub(Deliveries.class, Set.of()), new Events("shop", List.of()), 100, settled::addAll);
+          stub(Deliveries.class, SettleResult.allRecorded()), new Events("shop", List.of()), 100, settled::addAll);
   private final Runner runner =
       new Runner(
           Payloads.using(null),
