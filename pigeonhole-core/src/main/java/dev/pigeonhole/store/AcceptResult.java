@@ -23,9 +23,6 @@ public sealed interface AcceptResult {
   /** Its identity was known with another content or type; nothing was delivered. */
   record Differs(long seq) implements AcceptResult {}
 
-  /** The database refused this one row; its neighbours are not affected. */
-  record Refused(String reason) implements AcceptResult {}
-
   /**
    * Nothing was stored, because another open transaction holds this identity, or one ahead of it in
    * its ordering key. Only answered to {@link Acceptor#acceptTogether}.

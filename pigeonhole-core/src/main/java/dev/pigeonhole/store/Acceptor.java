@@ -24,9 +24,9 @@ public interface Acceptor {
    * Accepts in as few commits of its own as possible, one where all are new and nothing is in the
    * way, and answers in the order of the list. Deadlocks and lost connections are tried again; an
    * unknown outcome is resolved by inserting again, never by looking. A row that the database
-   * refuses is answered as {@link AcceptResult.Refused}, and the others are accepted without it.
-   * Identities that other open transactions hold are waited for once, all together and after the
-   * others have been stored; if they are still held then, the call fails.
+   * refuses fails the call: all that comes with messages was checked before, so no message is to
+   * blame. Identities that other open transactions hold are waited for once, all together and after
+   * the others have been stored; if they are still held then, the call fails.
    *
    * @throws StoreException if nothing was accepted, or of kind {@link StoreException.Kind#UNKNOWN}
    *     if a part was, or nobody can say

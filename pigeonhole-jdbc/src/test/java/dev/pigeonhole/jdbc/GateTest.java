@@ -167,27 +167,6 @@ class GateTest {
 
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
-  void aRowTheDatabaseRefusesConcernsNobodyElse(TestDatabase database) {
-    Rig rig = Rig.on(database);
-    // No inbox has so many lanes, and no column so much room.
-    NewMessage refused = Messages.plain("broken", 70_000, "x", rig.a);
-    List<AcceptResult> results =
-        rig.store
-            .acceptor()
-            .accept(
-                List.of(
-                    rig.message("1", rig.a),
-                    rig.message("2", rig.a),
-                    refused,
-                    rig.message("4", rig.a)));
-
-    assertThat(results.get(2)).isInstanceOf(AcceptResult.Refused.class);
-    assertThat(results.stream().filter(each -> each instanceof AcceptResult.Stored)).hasSize(3);
-    assertThat(rig.count("message")).isEqualTo(3);
-  }
-
-  @ParameterizedTest
-  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
   void aRowBlockedAfterItsHeadWasRetriedDoesNotWaitForEver(TestDatabase database) {
     Rig rig = Rig.on(database);
     rig.store

@@ -411,8 +411,10 @@ class StartupTest {
           .singleElement()
           .satisfies(warning -> assertThat(warning).startsWith("PH-DB-14"));
       Rig rig = Rig.on(loose, loose.dataSource());
-      assertThat(rig.accept(rig.message("x".repeat(801), rig.a)))
-          .isInstanceOf(AcceptResult.Refused.class);
+      assertThatExceptionOfType(StoreException.class)
+          .isThrownBy(() -> rig.accept(rig.message("x".repeat(801), rig.a)))
+          .satisfies(e -> assertThat(e.kind()).isEqualTo(StoreException.Kind.PERMANENT));
+      assertThat(rig.count("message")).isZero();
     }
   }
 

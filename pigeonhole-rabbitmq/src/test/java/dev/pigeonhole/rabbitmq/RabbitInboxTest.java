@@ -1,5 +1,6 @@
 package dev.pigeonhole.rabbitmq;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.rabbitmq.client.AMQP.BasicProperties;
@@ -28,6 +29,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** From a queue through an inbox to its handlers. */
 @Timeout(600)
 class RabbitInboxTest {
+  private static final String CANARY = "canary-4715";
+
   private final AtomicInteger runs = new AtomicInteger();
 
   private Channel channel(boolean fails) {
@@ -46,12 +49,12 @@ class RabbitInboxTest {
   }
 
   private static void send(TestQueue queue, String id) {
+    send(queue, id, new byte[] {1});
+  }
+
+  private static void send(TestQueue queue, String id, byte[] body) {
     queue.send(
-        Envelope.of("rabbitmq", queue.name())
-            .id(id)
-            .type("thing.happened")
-            .body(new byte[] {1})
-            .build());
+        Envelope.of("rabbitmq", queue.name()).id(id).type("thing.happened").body(body).build());
   }
 
   private static void awaitEmpty(TestQueue queue) {
@@ -81,6 +84,45 @@ class RabbitInboxTest {
       }
       assertThat(runs).hasValue(2);
       assertThat(queue.putAside()).isEmpty();
+    }
+  }
+
+  /** No message is to blame for it, so none is put aside; what is, is not shown in its headers. */
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void whatTheTablesDoNotTakeStaysInTheQueueUntilTheyDo(DatabaseKind kind) {
+    String table = kind == DatabaseKind.MARIADB ? "`pigeonhole_message`" : "pigeonhole_message";
+    try (TestDatabase database = TestDatabases.open(kind);
+        TestQueue queue = TestQueue.create()) {
+      Schema.migrate(database.dataSource());
+      try (RunningInbox running =
+          Inbox.on(JdbcStore.of(database.dataSource()))
+              .maxPayload(100)
+              .channel(channel(false), queue.source())
+              .build()
+              .start()) {
+        database.execute("ALTER TABLE " + table + " ADD COLUMN extra int NOT NULL");
+        send(queue, "m");
+        Eventually.until("it to be handed out", Intake.LIMIT, () -> queue.ready() == 0);
+        // Refused for what it is, behind one that is refused for what the tables are.
+        send(queue, "huge", CANARY.repeat(20).getBytes(UTF_8));
+        Eventually.until("both to be handed out", Intake.LIMIT, () -> queue.ready() == 0);
+        assertThat(queue.putAside()).isEmpty();
+        assertThat(queue.unacknowledged()).isEqualTo(2);
+        database.execute("ALTER TABLE " + table + " DROP COLUMN extra");
+        awaitEmpty(queue);
+        Eventually.until("it to be handled", Intake.LIMIT, () -> runs.get() >= 1);
+      }
+      assertThat(runs).hasValue(1);
+      assertThat(queue.putAside())
+          .singleElement()
+          .satisfies(
+              aside -> {
+                assertThat(aside.getProperties().getMessageId()).isEqualTo("huge");
+                assertThat(aside.getProperties().getHeaders().toString())
+                    .contains("PH-PAY-")
+                    .doesNotContain(CANARY);
+              });
     }
   }
 

@@ -229,6 +229,25 @@ abstract class SettleContract extends StoreFixture {
     assertThat(view.lastFailure()).map(Failure::message).contains("never");
   }
 
+  /** Engines escape it; one that does not must not have an attempt that can never be settled. */
+  @Test
+  void aFailureWithANulInItsTextsIsSettledAllTheSame() {
+    Failure odd =
+        new Failure(
+            ErrorCode.HANDLER_FAILED, "type\0", "text\0end", "at\0end", "print\0", clock.now());
+    settle(delivered("retried", a), new Outcome.RetryAfter(Duration.ZERO, odd));
+    settle(delivered("poisoned", a), new Outcome.Poisoned(odd, true));
+    settle(delivered("uncounted", a), new Outcome.Uncounted(Duration.ofDays(1), odd));
+
+    for (String id : List.of("retried", "poisoned", "uncounted")) {
+      Failure kept = view(id, a).lastFailure().orElseThrow();
+      assertThat(kept.type()).as(id).startsWith("type");
+      assertThat(kept.message()).as(id).startsWith("text").endsWith("end");
+      assertThat(kept.stack()).as(id).startsWith("at").endsWith("end");
+    }
+    assertThat(view("poisoned", a).state()).isEqualTo(DeliveryState.POISONED);
+  }
+
   @Test
   void anUncountedPoisoningLeavesTheFailuresAsTheyWere() {
     Delivery delivery = failed(delivered("m", a), a, 1);

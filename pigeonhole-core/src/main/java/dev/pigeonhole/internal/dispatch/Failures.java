@@ -104,7 +104,7 @@ public final class Failures {
   private static String message(Throwable thrown) {
     try {
       @Nullable String message = thrown.getMessage();
-      return message == null ? "" : message;
+      return message == null ? "" : ServerDetail.removed(message, thrown);
     } catch (Throwable e) {
       return "(its message could not be read: " + e.getClass().getName() + ")";
     }
@@ -114,10 +114,10 @@ public final class Failures {
     BoundedText text = new BoundedText(2 * STACK);
     try (PrintWriter writer = new PrintWriter(text)) {
       thrown.printStackTrace(writer);
+      return ServerDetail.removed(text.toString(), thrown);
     } catch (Throwable e) {
       return text + "(its stack could not be read: " + e.getClass().getName() + ")";
     }
-    return text.toString();
   }
 
   private static String fingerprint(Throwable thrown) {

@@ -527,9 +527,7 @@ public final class DefaultInbox implements Inbox {
       events.tell(new InboxEvent.Conflicted(inbox, message.channel(), ref, message.type()));
       return new Acceptance.Conflict(ref);
     }
-    AcceptResult.Refused refused = (AcceptResult.Refused) result;
-    return rejected(
-        message.channel(), new Acceptance.Rejected(ErrorCode.DATABASE_ERROR, refused.reason()));
+    throw new IllegalStateException("The store has answered %s for a message".formatted(result));
   }
 
   private void handOver(NewMessage message, AcceptResult.Stored as, List<HandOver> handOvers) {

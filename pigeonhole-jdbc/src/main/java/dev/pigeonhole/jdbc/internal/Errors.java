@@ -22,8 +22,10 @@ final class Errors {
    *
    * @param committing whether the statement commits itself, so that a lost connection leaves doubt
    */
-  static StoreException of(Dialect dialect, Tables tables, SQLException e, boolean committing) {
-    Fault fault = dialect.fault(e);
+  static StoreException of(
+      Dialect dialect, Tables tables, SQLException thrown, boolean committing) {
+    Fault fault = dialect.fault(thrown);
+    SQLException e = ServerWords.only(thrown);
     if (fault == Fault.LOST && committing) {
       return unknown("The connection was lost while a statement was on its way", e);
     }
@@ -82,7 +84,7 @@ final class Errors {
         Kind.UNKNOWN,
         ErrorCode.COMMIT_UNKNOWN,
         what + ", so it may or may not have been done" + (cause == null ? "." : ": " + detail),
-        cause);
+        cause instanceof SQLException e ? ServerWords.only(e) : cause);
   }
 
   /** No connection could be had: nothing was done. */
@@ -97,7 +99,7 @@ final class Errors {
                 + " process. End the other one, or use another file: "
             : "There is no connection to the database. Check that it is running, that address, user"
                 + " and password of the data source are right, and that its pool is not used up: ";
-    return new StoreException(Kind.TRANSIENT, code, text + describe(root(e)), e);
+    return new StoreException(Kind.TRANSIENT, code, text + describe(root(e)), ServerWords.only(e));
   }
 
   /** The exception that carries the server's codes. */
@@ -144,6 +146,6 @@ final class Errors {
   }
 
   static String describe(SQLException e) {
-    return "%s [%s/%d]".formatted(e.getMessage(), e.getSQLState(), e.getErrorCode());
+    return "%s [%s/%d]".formatted(ServerWords.of(e), e.getSQLState(), e.getErrorCode());
   }
 }

@@ -12,8 +12,13 @@ enum Fault {
   BUSY,
   /** The statement ran for too long, or somebody cancelled it. */
   CANCELLED,
-  /** A value that the database cannot store. */
+  /**
+   * The server does not take a row: a constraint, a trigger, a column that is too short. What comes
+   * with messages is checked before, so somebody has changed the tables; no message is to blame.
+   */
   DATA,
+  /** What was sent at once is larger than the server takes at once. */
+  TOO_LARGE,
   /** A row with this key exists. */
   DUPLICATE,
   /** The role lacks a right, or the table is missing. */

@@ -127,7 +127,7 @@ final class H2Dialect implements Dialect {
       case 57014 -> Fault.CANCELLED;
       case 90026, 90028, 90031, 90097, 90100, FILE_LOCKED -> Fault.BUSY;
       case 23505 -> Fault.DUPLICATE;
-      case 23502, 23513 -> Fault.DATA;
+      case 23502, 23513, 23514 -> Fault.DATA;
       case 42102, 42104, 90079, 90096 -> Fault.FORBIDDEN;
       default -> {
         if (code >= 22000 && code < 23000) {

@@ -83,8 +83,9 @@ final class JdbcAcceptor implements Acceptor {
   }
 
   /**
-   * One call of {@link #accept(List)}. A row that the database refuses is found by halving, so that
-   * it concerns nobody else.
+   * One call of {@link #accept(List)}. What is too large to be sent at once is halved. A row that
+   * the database refuses fails the call: its values are valid, so the tables are not as they should
+   * be.
    *
    * <p>Identities that another open transaction holds cost the call one wait, however many they
    * are: after a short one the database is asked which those are; the others are stored, and then
@@ -148,12 +149,8 @@ final class JdbcAcceptor implements Acceptor {
             e.getCause() instanceof SQLException cause ? jdbc.dialect.fault(cause) : Fault.OTHER;
         boolean splits = e.kind() != Kind.UNKNOWN;
         List<Integer> left = now.stream().filter(position -> results[position] == null).toList();
-        if (splits && fault == Fault.DATA) {
-          if (left.size() == 1) {
-            results[left.get(0)] = new AcceptResult.Refused(String.valueOf(e.getMessage()));
-          } else {
-            halves(left, lockWait);
-          }
+        if (splits && fault == Fault.TOO_LARGE && left.size() > 1) {
+          halves(left, lockWait);
         } else if (splits && fault == Fault.LOCK_TIMEOUT && lockWait == LockWait.SHORT) {
           if (left.size() == 1 || askedWhatIsHeld) {
             left.forEach(this::delay);

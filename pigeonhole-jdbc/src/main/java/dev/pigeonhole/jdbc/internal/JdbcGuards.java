@@ -347,7 +347,7 @@ final class JdbcGuards implements Guards {
                   + " it back, or something that the body called has committed it. Roll back, and do"
                   + " all of it again: "
                   + Errors.describe(e),
-              e);
+              ServerWords.only(e));
       if (thrown != null) {
         ended.addSuppressed(thrown);
       }
@@ -361,7 +361,7 @@ final class JdbcGuards implements Guards {
       connection.rollback(before);
       connection.releaseSavepoint(before);
     } catch (SQLException e) {
-      LOG.debug("A run in the transaction of its caller could not be undone", e);
+      LOG.debug("A run in the transaction of its caller could not be undone", ServerWords.only(e));
     }
   }
 
@@ -444,9 +444,15 @@ final class JdbcGuards implements Guards {
       jdbc.dialect.rollback(borrowed.connection);
       sql.update(session, TAKE_BACK, params -> bind(params, entered, token));
       borrowed.commit(session);
-    } catch (SQLException | StoreException | Jdbc.RolledBackException e) {
-      LOG.warn("A receipt that was committed before its run had ended could not be taken back", e);
+    } catch (SQLException e) {
+      warnOfReceipt(ServerWords.only(e));
+    } catch (StoreException | Jdbc.RolledBackException e) {
+      warnOfReceipt(e);
     }
+  }
+
+  private static void warnOfReceipt(Exception e) {
+    LOG.warn("A receipt that was committed before its run had ended could not be taken back", e);
   }
 
   private static void bind(Params params, Entered entered, long token) throws SQLException {

@@ -117,13 +117,18 @@ final class MariaDbDialect implements Dialect {
           Fault.BUSY;
       case 1317, 1969, 3024 -> Fault.CANCELLED;
       case 1062, 1586, 1022 -> Fault.DUPLICATE;
-      case 1048, 1118, 1153, 1264, 1265, 1292, 1301, 1366, 1406, 1690, 4025 -> Fault.DATA;
+      case 1153 -> Fault.TOO_LARGE;
+      case 1048, 1118, 1264, 1265, 1292, 1301, 1364, 1366, 1406, 1644, 1690, 4025 -> Fault.DATA;
       case 1044, 1045, 1049, 1142, 1143, 1146, 1227, 1370 -> Fault.FORBIDDEN;
       default -> {
         if (state.startsWith("08") || Errors.lostByType(e)) {
           yield Fault.LOST;
         }
-        if (state.startsWith("22") || state.equals("HZ000")) {
+        if (state.equals(
+            "HZ000")) { // the driver sends nothing that is larger than max_allowed_packet
+          yield Fault.TOO_LARGE;
+        }
+        if (state.startsWith("22")) {
           yield Fault.DATA;
         }
         yield state.startsWith("40") ? Fault.DEADLOCK : Fault.OTHER;

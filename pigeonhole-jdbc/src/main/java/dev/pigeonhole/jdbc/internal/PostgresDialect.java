@@ -101,13 +101,12 @@ final class PostgresDialect implements Dialect {
       case "57014" -> Fault.CANCELLED;
       case "25006", "25P03", "55006" -> Fault.BUSY;
       case "23505" -> Fault.DUPLICATE;
-      case "23502", "23514" -> Fault.DATA;
       case "42501", "42P01", "3F000" -> Fault.FORBIDDEN;
       default ->
           switch (state.substring(0, 2)) {
             case "08" -> Fault.LOST;
             case "53", "58" -> Fault.BUSY;
-            case "22", "54" -> Fault.DATA;
+            case "22", "23", "54", "P0" -> Fault.DATA;
             case "28" -> Fault.FORBIDDEN;
             default -> Errors.lostByType(e) ? Fault.LOST : Fault.OTHER;
           };

@@ -166,7 +166,7 @@ final class UnitConnection {
         "The handler went on after an error of the database. Its transaction cannot be trusted any"
             + " more, so let the exception through: "
             + Errors.describe(swallowed),
-        swallowed);
+        ServerWords.only(swallowed));
   }
 
   private @Nullable Object onConnection(

@@ -31,6 +31,9 @@ class FaultTest {
     "22001, DATA",
     "22021, DATA",
     "54000, DATA",
+    "23502, DATA",
+    "23514, DATA",
+    "P0001, DATA",
     "23505, DUPLICATE",
     "42501, FORBIDDEN",
     "42601, OTHER"
@@ -51,7 +54,12 @@ class FaultTest {
     "1969, 70100, CANCELLED",
     "2013, 08S01, LOST",
     "0, 08000, LOST",
+    "1153, 08S01, TOO_LARGE",
+    "0, HZ000, TOO_LARGE",
+    "1364, HY000, DATA",
     "1406, 22001, DATA",
+    "1644, 45000, DATA",
+    "4025, 23000, DATA",
     "1062, 23000, DUPLICATE",
     "1142, 42000, FORBIDDEN",
     "1064, 42000, OTHER"
@@ -72,6 +80,8 @@ class FaultTest {
     "90020, BUSY",
     "57014, CANCELLED",
     "22001, DATA",
+    "23502, DATA",
+    "23513, DATA",
     "23505, DUPLICATE",
     "42000, OTHER"
   })

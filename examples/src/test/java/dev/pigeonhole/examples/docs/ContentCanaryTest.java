@@ -1,0 +1,290 @@
+package dev.pigeonhole.examples.docs;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.classic.spi.ThrowableProxyUtil;
+import ch.qos.logback.core.read.ListAppender;
+import dev.pigeonhole.Acceptance;
+import dev.pigeonhole.Channel;
+import dev.pigeonhole.HandlerTransaction;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.Message;
+import dev.pigeonhole.PoisonException;
+import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.http.HttpAnswer;
+import dev.pigeonhole.http.HttpCall;
+import dev.pigeonhole.jackson.JacksonCodec;
+import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.jdbc.Schema;
+import dev.pigeonhole.micrometer.InboxMetrics;
+import dev.pigeonhole.micrometer.ProcessObservations;
+import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.webhook.Signature;
+import dev.pigeonhole.webhook.Webhook;
+import dev.pigeonhole.webhook.WebhookEndpoint;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationHandler;
+import io.micrometer.observation.ObservationRegistry;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.lang.reflect.RecordComponent;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Content with a mark in it goes wrong in every way, on every database, and the mark is looked for
+ * in everything that an application lets out: log, events, failures, audit, answers, meters, spans.
+ */
+class ContentCanaryTest {
+  private static final String CANARY = "canary-4714";
+  private static final String CANARY_IN_HEX = HexFormat.of().formatHex(CANARY.getBytes(UTF_8));
+  private static final String SECRET = "a secret of both sides";
+
+  record Payment(String card, int cents) {}
+
+  private final Logger logger = (Logger) LoggerFactory.getLogger("dev.pigeonhole");
+  private final ListAppender<ILoggingEvent> log = new ListAppender<>();
+  private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+  private final ObservationRegistry observations = ObservationRegistry.create();
+
+  /** What was let out, by where. */
+  private final Map<String, List<String>> out = new TreeMap<>();
+
+  @BeforeEach
+  void listen() {
+    logger.setLevel(Level.ALL);
+    log.start();
+    logger.addAppender(log);
+    observations
+        .observationConfig()
+        .observationHandler(
+            new ObservationHandler<>() {
+              @Override
+              public void onStop(Observation.Context context) {
+                let("span", context.getName() + context.getAllKeyValues());
+              }
+
+              @Override
+              public boolean supportsContext(Observation.Context context) {
+                return true;
+              }
+            });
+  }
+
+  @AfterEach
+  void stopListening() {
+    logger.detachAppender(log);
+    logger.setLevel(null);
+  }
+
+  private void let(String where, String what) {
+    out.computeIfAbsent(where, key -> new CopyOnWriteArrayList<>()).add(what);
+  }
+
+  private static String told(Throwable thrown) {
+    StringWriter text = new StringWriter();
+    thrown.printStackTrace(new PrintWriter(text));
+    return text.toString();
+  }
+
+  /** An event with everything in it, causes included. */
+  private void event(InboxEvent event) {
+    StringBuilder text = new StringBuilder(event.toString());
+    for (RecordComponent each : event.getClass().getRecordComponents()) {
+      try {
+        if (each.getAccessor().invoke(event) instanceof Throwable cause) {
+          text.append(told(cause));
+        }
+      } catch (ReflectiveOperationException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+    let("event", text.toString());
+  }
+
+  private static Channel channel() {
+    return Channel.named("payments")
+        .on(Payment.class)
+        .named("payment")
+        .handle(
+            "mail",
+            payment -> {
+              throw payment.cents() == 1
+                  ? new PoisonException("one cent is no payment")
+                  : new IllegalStateException("no mail server");
+            })
+        .handleInTransaction("book", ContentCanaryTest::book)
+        .build();
+  }
+
+  /** The table wants a reason, and PostgreSQL shows the whole row that has none. */
+  private static void book(Payment payment, HandlerTransaction<Payment> tx) throws SQLException {
+    try (PreparedStatement insert =
+        tx.connection().prepareStatement("INSERT INTO booking (card) VALUES (?)")) {
+      insert.setString(1, payment.card());
+      insert.executeUpdate();
+    }
+  }
+
+  private static Message encoded(String id, String json) {
+    return Message.encoded(id, "payment", json.getBytes(UTF_8), "application/json");
+  }
+
+  private static String json(int cents) {
+    return "{\"card\":\"%s\",\"cents\":%d}".formatted(CANARY, cents);
+  }
+
+  private static HttpCall signed(String id, String body) throws Exception {
+    Mac mac = Mac.getInstance("HmacSHA256");
+    mac.init(new SecretKeySpec(SECRET.getBytes(UTF_8), "HmacSHA256"));
+    String proof = HexFormat.of().formatHex(mac.doFinal(body.getBytes(UTF_8)));
+    return new HttpCall(
+        "POST",
+        "/hooks/payments",
+        Map.of(
+            "Content-Type",
+            List.of("application/json"),
+            "X-Signature",
+            List.of(proof),
+            "X-Id",
+            List.of(id)),
+        body.getBytes(UTF_8));
+  }
+
+  private static String table(TestDatabase database, String name) {
+    String table = "pigeonhole_" + name;
+    return switch (database.kind()) {
+      case POSTGRES -> table;
+      case MARIADB -> "`" + table + "`";
+      case H2 -> "\"" + table + "\"";
+    };
+  }
+
+  private int answer(WebhookEndpoint endpoint, HttpCall call) {
+    HttpAnswer answer = endpoint.answer(call);
+    let("answer", answer.status() + " " + answer + new String(answer.body(), UTF_8));
+    return answer.status();
+  }
+
+  private void refused(Runnable accept) {
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(accept::run)
+        .satisfies(e -> let("exception", told(e)));
+  }
+
+  private void collect(TestDatabase database) {
+    for (ILoggingEvent event : List.copyOf(log.list)) {
+      let(
+          "log",
+          event.getFormattedMessage()
+              + event.getKeyValuePairs()
+              + event.getMDCPropertyMap()
+              + (event.getThrowableProxy() == null
+                  ? ""
+                  : ThrowableProxyUtil.asString(event.getThrowableProxy())));
+    }
+    meters.getMeters().forEach(meter -> let("meter", meter.getId().toString()));
+    for (String each : List.of("failure", "poison", "audit")) {
+      database
+          .rows("SELECT * FROM " + table(database, each))
+          .forEach(row -> let(each, row.toString()));
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void whateverGoesWrongContentStaysInside(TestDatabase database) throws Exception {
+    Schema.migrate(database.dataSource());
+    database.execute("CREATE TABLE booking (card varchar(100), reason varchar(10) NOT NULL)");
+    InboxMetrics metrics = InboxMetrics.to(meters);
+    Inbox inbox =
+        Inbox.on(JdbcStore.of(database.pool(20)))
+            .codec(JacksonCodec.create())
+            .maxPayload(1_000)
+            .retry(RetryPolicy.fixed(Duration.ofMillis(1)).maxAttempts(2))
+            .listener(metrics)
+            .listener(this::event)
+            .around(ProcessObservations.in(observations))
+            .channel(channel())
+            .build();
+    metrics.watch(inbox);
+    WebhookEndpoint endpoint =
+        Webhook.at("/hooks/payments")
+            .verifiedBy(Signature.hmac("X-Signature", SECRET).idFrom("X-Id"))
+            .source("partner")
+            .type("payment")
+            .into(inbox, "payments");
+
+    inbox.accept("payments", Message.of("fails", new Payment(CANARY, 2)));
+    inbox.accept("payments", Message.of("poisons", new Payment(CANARY, 1)));
+    inbox.accept("payments", encoded("broken", json(3).replace("}", "")));
+    inbox.accept("payments", encoded("other-type", json(4).replace("4", "\"" + CANARY + "\"")));
+    inbox.accept("payments", encoded("not-text", json(5).replace("c", "\u0000")));
+    assertThat(inbox.accept("payments", Message.of("fails", new Payment(CANARY + "!", 2))))
+        .isInstanceOf(Acceptance.Conflict.class);
+    assertThat(inbox.accept("payments", Message.of("huge", new Payment(CANARY.repeat(100), 2))))
+        .isInstanceOf(Acceptance.Rejected.class);
+    assertThat(answer(endpoint, signed("webhook", json(6)))).isEqualTo(202);
+    assertThat(answer(endpoint, signed("webhook-huge", json(6).repeat(100)))).isEqualTo(413);
+    for (int i = 0; i < 10; i++) {
+      inbox.drain();
+      inbox.admin().overview(100);
+    }
+
+    // Somebody changes the tables: the database refuses rows, and PostgreSQL shows them.
+    change(database, "message", "id <> 'refused'");
+    refused(() -> inbox.accept("payments", Message.of("refused", new Payment(CANARY, 2))));
+    assertThat(answer(endpoint, signed("refused", json(7)))).as("not 4xx").isEqualTo(503);
+    Payment longer = new Payment(CANARY + " and more", 2);
+    int length = JacksonCodec.create().encode(longer).length;
+    change(database, "conflict", "octet_length(content) < " + length);
+    refused(() -> inbox.accept("payments", Message.of("fails", longer)));
+
+    collect(database);
+    assertThat(out.keySet())
+        .as("each of them was looked into")
+        .containsExactly(
+            "answer", "event", "exception", "failure", "log", "meter", "poison", "span");
+    assertThat(out.get("log"))
+        .anyMatch(line -> line.contains("no mail server"))
+        .anyMatch(line -> line.contains("one cent is no payment"))
+        .anyMatch(line -> line.contains("PH-PAY-"))
+        .anyMatch(line -> line.contains("PH-ID-08"))
+        .anyMatch(line -> line.contains("could not accept") && line.contains("PH-DB-17"))
+        .anyMatch(line -> line.contains("'book'") && line.contains("SQL"));
+    assertThat(out.get("exception")).allMatch(text -> text.contains("PH-DB-17"));
+    out.forEach(
+        (where, texts) ->
+            assertThat(texts)
+                .as(where)
+                .noneMatch(text -> text.contains(CANARY) || text.contains(CANARY_IN_HEX))
+                .noneMatch(text -> text.contains("Failing row")));
+  }
+
+  private static void change(TestDatabase database, String table, String check) {
+    database.execute(
+        "ALTER TABLE %s ADD CONSTRAINT changed_%s CHECK (%s)"
+            .formatted(table(database, table), table, check));
+  }
+}
