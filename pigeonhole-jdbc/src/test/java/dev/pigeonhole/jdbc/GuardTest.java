@@ -245,6 +245,73 @@ class GuardTest {
     assertThat(runs).hasValue(1);
   }
 
+  /** Whatever has failed: its answer is nobody's, also if it fails after it has answered. */
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void anAnswerOfARunThatFailedIsNotKept(TestDatabase database) throws Exception {
+    open(database);
+    assertThatExceptionOfType(IllegalStateException.class)
+        .isThrownBy(
+            () ->
+                rig.guard.answer(
+                    GuardRig.key("throws"),
+                    String.class,
+                    tx -> {
+                      throw new IllegalStateException("no card");
+                    }));
+    assertThatExceptionOfType(InboxException.class)
+        .isThrownBy(() -> rig.guard.answer(GuardRig.key("swallows"), String.class, this::swallowed))
+        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.TX_SQL_ERROR_SWALLOWED));
+    try (Connection connection = rig.begin()) {
+      assertThatExceptionOfType(InboxException.class)
+          .isThrownBy(
+              () ->
+                  rig.guard.answer(
+                      connection, GuardRig.key("joins"), String.class, this::swallowed));
+      connection.commit();
+    }
+    try (Connection connection = rig.begin()) {
+      rig.guard.answer(connection, GuardRig.key("rolled-back"), String.class, tx -> "first");
+      connection.rollback();
+    }
+    if (database.kind() == DatabaseKind.POSTGRES) {
+      database.execute("CREATE TABLE card (id varchar(20) UNIQUE DEFERRABLE INITIALLY DEFERRED)");
+      database.execute("INSERT INTO card VALUES ('taken')");
+      assertThatExceptionOfType(StoreException.class)
+          .isThrownBy(
+              () ->
+                  rig.guard.answer(
+                      GuardRig.key("refused"),
+                      String.class,
+                      tx -> {
+                        try (Statement statement = tx.connection().createStatement()) {
+                          statement.executeUpdate("INSERT INTO card VALUES ('taken')");
+                        }
+                        return "first";
+                      }));
+    }
+
+    assertThat(rig.count("answer")).isZero();
+    for (String id : List.of("throws", "swallows", "joins", "rolled-back", "refused")) {
+      assertThat(rig.guard.answer(GuardRig.key(id), String.class, tx -> "second"))
+          .as(id)
+          .isEqualTo(new Guarded.Ran<>("second"));
+      assertThat(rig.guard.answer(GuardRig.key(id), String.class, tx -> "third"))
+          .as(id)
+          .isInstanceOfSatisfying(
+              Guarded.Repeat.class, repeat -> assertThat(repeat.answer()).contains("second"));
+    }
+  }
+
+  private String swallowed(GuardTransaction tx) throws SQLException {
+    try (Statement statement = tx.connection().createStatement()) {
+      statement.executeUpdate("INSERT INTO no_such_table VALUES (1)");
+    } catch (SQLException e) {
+      return "first";
+    }
+    throw new AssertionError("there is such a table");
+  }
+
   @ParameterizedTest
   @MethodSource(ALL)
   void anAnswerThatIsNoLongerKeptLeavesARepeatWithoutOne(TestDatabase database) {

@@ -347,6 +347,63 @@ class HandlerTransactionTest {
     }
   }
 
+  /** Looks at the receipt just before the commit, from inside the transaction and from outside. */
+  static class Looking {
+    private final JdbcTemplate jdbc;
+    private final Notes notes;
+    private final TestDatabase database;
+    private final List<String> seen = new CopyOnWriteArrayList<>();
+
+    Looking(JdbcTemplate jdbc, Notes notes, TestDatabase database) {
+      this.jdbc = jdbc;
+      this.notes = notes;
+      this.database = database;
+    }
+
+    public List<String> seen() {
+      return seen;
+    }
+
+    @InboxHandler(channel = "orders", key = "reserve-stock")
+    @Transactional
+    public void reserve(OrderPlaced order) {
+      notes.write(order.order());
+      TransactionSynchronizationManager.registerSynchronization(
+          new TransactionSynchronization() {
+            @Override
+            public void beforeCommit(boolean readOnly) {
+              look();
+              throw new IllegalStateException("so nothing commits");
+            }
+          });
+    }
+
+    private void look() {
+      String quote = database.kind() == DatabaseKind.MARIADB ? "`" : "\"";
+      String receipts = "SELECT count(*) FROM %1$spigeonhole_receipt%1$s".formatted(quote);
+      Long inside = jdbc.queryForObject(receipts, Long.class);
+      seen.add("inside " + inside + ", outside " + database.count(receipts));
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void theReceiptIsWrittenInTheTransactionOfSpringAndNoOther(TestDatabase database) {
+    try (World world = new World(database)) {
+      world
+          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class)
+          .with(Notes.class, Looking.class)
+          .start();
+      world.handle(1);
+
+      assertThat(world.bean(Looking.class).seen()).containsExactly("inside 1, outside 0");
+      assertThat(world.completed()).isZero();
+      assertThat(world.notes()).isZero();
+      assertThat(world.delivery(1).state()).isEqualTo(DeliveryState.SCHEDULED);
+      assertThat(world.delivery(1).failures()).isEqualTo(1);
+    }
+  }
+
   /** The database has committed, and nobody is told so. */
   @Test
   void aCommitWhoseAnswerIsLostIsNotRunAgain() {
