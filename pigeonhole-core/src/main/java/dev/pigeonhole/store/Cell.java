@@ -4,7 +4,7 @@ package dev.pigeonhole.store;
  * One lane of one handler: the unit of ownership, of reading, and of order.
  *
  * @param lane the lane's number, from 0
- * @param handler the small number of the handler's family, see {@link HandlerId}
+ * @param handler the number of the handler's family, see {@link HandlerId}
  */
 public record Cell(int lane, int handler) {
 

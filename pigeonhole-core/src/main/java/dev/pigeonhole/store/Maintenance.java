@@ -23,7 +23,8 @@ public interface Maintenance {
   /**
    * Resolves handler keys to numbers, handing out new ones under a lock only where missing, and
    * makes sure that every family has its cells. The keys of one element are a family: the current
-   * key first, then its former keys.
+   * key first, then its former keys. A key that the store has forgotten gets the number again that
+   * it had, and no other key gets that number.
    *
    * <p>Keys that were registered apart before somebody declared them one family keep their numbers.
    * The gate then treats all families of the element as one: a message that stands in any of them

@@ -12,16 +12,23 @@ import java.util.Set;
 public interface Nodes {
 
   /**
-   * Adds a live node and answers its incarnation, higher than any before. A store that only one
-   * process can open declares every other node dead here, its cells freed as unclean.
+   * Adds a live node and answers its incarnation, higher than any before. The lower half of it is
+   * random: a number that the store has forgotten and gives again is another incarnation. A store
+   * that only one process can open declares every other node dead here, its cells freed as unclean.
    *
    * @param name for people: host, process id
    * @param handlers the families this node can run
    */
   long join(String name, Set<Integer> handlers);
 
-  /** Adds 1 to the beat of a live or stopping node; false if it was declared dead. */
-  boolean beat(long incarnation);
+  /**
+   * Adds 1 to the beat of a live or stopping node. False if this incarnation is over: it was
+   * declared dead, or the store has forgotten it, or beats of it. What it owns is free then, as
+   * after a death.
+   *
+   * @param written the beats that the node knows to be written: what the store has must not be less
+   */
+  boolean beat(long incarnation, long written);
 
   /** All nodes the store remembers, the dead and stopped of the last day included. */
   List<NodeRow> nodes();
@@ -37,7 +44,9 @@ public interface Nodes {
 
   /**
    * Takes those of these cells that have no owner, while the node is live, and answers what was
-   * taken with the new token (token + 1) and whether the last owner left it uncleanly.
+   * taken with the new token and whether the last owner left it uncleanly. The new token is the old
+   * one + 1, or the time of the store's clock in milliseconds if that is more: so it is higher than
+   * one that the store has forgotten.
    */
   List<CellRow> take(long incarnation, List<Cell> cells);
 

@@ -280,7 +280,9 @@ abstract class ConcurrencyContract extends StoreFixture {
           Race.of(
               2,
               runner ->
-                  runner == 0 ? store.nodes().beat(node) : store.nodes().declareDead(node, seen));
+                  runner == 0
+                      ? store.nodes().beat(node, 0)
+                      : store.nodes().declareDead(node, seen));
 
       assertThat(hits).containsOnlyOnce(true);
       assertThat(node(node).alive()).isEqualTo(hits.get(0));

@@ -9,6 +9,7 @@ import dev.pigeonhole.store.NodeRow;
 import dev.pigeonhole.store.NodeRow.State;
 import dev.pigeonhole.store.Nodes;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
@@ -77,14 +78,53 @@ abstract class NodeContract extends StoreFixture {
     long incarnation = join();
     long before = node(incarnation).beat();
 
-    assertThat(nodes.beat(incarnation)).isTrue();
-    assertThat(nodes.beat(incarnation)).isTrue();
+    assertThat(nodes.beat(incarnation, 0)).isTrue();
+    assertThat(nodes.beat(incarnation, 0)).isTrue();
     assertThat(node(incarnation).beat()).isEqualTo(before + 2);
+  }
+
+  /** A backup was restored under a running node. */
+  @Test
+  void aNodeWhoseBeatsTheStoreHasForgottenIsOver() {
+    long incarnation = join();
+    nodes.take(incarnation, cells(a));
+    nodes.beat(incarnation, 0);
+    nodes.beat(incarnation, 1);
+    CellRow before = row(cell(0, a));
+
+    assertThat(nodes.beat(incarnation, 3)).isFalse();
+
+    assertThat(node(incarnation).state()).isEqualTo(State.DEAD);
+    assertThat(row(cell(0, a))).isEqualTo(new CellRow(cell(0, a), 0, before.token() + 1, true));
+    assertThat(nodes.beat(incarnation, 0)).isFalse();
+  }
+
+  /** One whose number was given twice would beat for two processes. */
+  @Test
+  void anIncarnationCannotBeGuessedFromTheOneBefore() {
+    Set<Long> lowerHalves = new HashSet<>();
+    for (int i = 0; i < 8; i++) {
+      lowerHalves.add(join() & 0x7fff_ffffL);
+    }
+
+    assertThat(lowerHalves).hasSizeGreaterThan(6);
+  }
+
+  /** A receiver that compares tokens must not refuse whoever comes after a failover. */
+  @Test
+  void aTokenIsNotLowerThanOneThatTheStoreMayHaveForgotten() {
+    long incarnation = join();
+
+    long first = nodes.take(incarnation, List.of(cell(1, a))).get(0).token();
+    assertThat(first).isGreaterThanOrEqualTo(clock.now().toEpochMilli());
+    clock.advance(Duration.ofHours(1));
+    long later = nodes.take(incarnation, List.of(cell(2, a))).get(0).token();
+    assertThat(later - first).isGreaterThanOrEqualTo(Duration.ofHours(1).toMillis());
   }
 
   @Test
   void aNodeThatNeverJoinedCannotBeat() {
-    assertThat(nodes.beat(join() + 1000)).isFalse();
+    assertThat(nodes.beat(join() + 1000, 0)).isFalse();
   }
 
   @Test
@@ -111,7 +151,8 @@ abstract class NodeContract extends StoreFixture {
 
     assertThat(taken).extracting(CellRow::cell).containsExactlyInAnyOrder(cell(1, a), cell(2, b));
     CellRow row = row(cell(1, a));
-    assertThat(row).isEqualTo(new CellRow(cell(1, a), incarnation, token + 1, false));
+    assertThat(row).isEqualTo(new CellRow(cell(1, a), incarnation, row.token(), false));
+    assertThat(row.token()).isGreaterThan(token);
     assertThat(taken).contains(row);
     assertThat(row(cell(0, a)).owner()).isZero();
   }
@@ -205,7 +246,7 @@ abstract class NodeContract extends StoreFixture {
     long incarnation = join();
     join();
     long seen = node(incarnation).beat();
-    nodes.beat(incarnation);
+    nodes.beat(incarnation, 0);
 
     assertThat(nodes.declareDead(incarnation, seen)).isFalse();
     assertThat(node(incarnation).state()).isEqualTo(State.LIVE);
@@ -228,7 +269,8 @@ abstract class NodeContract extends StoreFixture {
     assertThat(row(cell(0, b))).isEqualTo(others);
 
     CellRow taken = nodes.take(other, List.of(cell(1, a))).get(0);
-    assertThat(taken).isEqualTo(new CellRow(cell(1, a), other, before.token() + 2, true));
+    assertThat(taken).isEqualTo(new CellRow(cell(1, a), other, taken.token(), true));
+    assertThat(taken.token()).isGreaterThan(before.token() + 1);
   }
 
   @Test
@@ -255,7 +297,7 @@ abstract class NodeContract extends StoreFixture {
     nodes.take(next, cells(a));
     CellRow before = row(cell(0, a));
 
-    assertThat(nodes.beat(dead)).isFalse();
+    assertThat(nodes.beat(dead, 0)).isFalse();
     assertThat(nodes.take(dead, cells(b))).isEmpty();
     nodes.giveBack(dead, cells(a));
     nodes.markClean(dead, cells(a));
@@ -275,7 +317,7 @@ abstract class NodeContract extends StoreFixture {
 
     assertThat(node(incarnation).state()).isEqualTo(State.STOPPING);
     assertThat(node(incarnation).alive()).isTrue();
-    assertThat(nodes.beat(incarnation)).isTrue();
+    assertThat(nodes.beat(incarnation, 0)).isTrue();
     assertThat(nodes.take(incarnation, List.of(cell(1, a)))).isEmpty();
     assertThat(row(cell(0, a)).owner()).isEqualTo(incarnation);
   }
@@ -305,7 +347,7 @@ abstract class NodeContract extends StoreFixture {
               assertThat(row.owner()).isZero();
               assertThat(row.unclean()).isFalse();
             });
-    assertThat(nodes.beat(incarnation)).isFalse();
+    assertThat(nodes.beat(incarnation, 0)).isFalse();
     assertThat(nodes.take(incarnation, cells(a))).isEmpty();
     assertThat(nodes.declareDead(incarnation, node(incarnation).beat())).isFalse();
   }

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * Nodes and cells, in memory. Nobody is declared dead by a join: tests run several nodes on one.
@@ -29,7 +30,8 @@ final class MemoryNodes implements Nodes {
   public long join(String name, Set<Integer> handlers) {
     return tables.commit(
         () -> {
-          long incarnation = ++ownership.lastIncarnation;
+          long incarnation =
+              ++ownership.lastIncarnation << 31 | ThreadLocalRandom.current().nextLong(1L << 31);
           ownership.nodes.put(
               incarnation, new NodeRow(incarnation, name, State.LIVE, 0, Set.copyOf(handlers)));
           return incarnation;
@@ -37,12 +39,16 @@ final class MemoryNodes implements Nodes {
   }
 
   @Override
-  public boolean beat(long incarnation) {
+  public boolean beat(long incarnation, long written) {
     CrashPoints.reach("nodes.before-beat");
     return tables.commit(
         () -> {
           NodeRow node = ownership.nodes.get(incarnation);
           if (node == null || !node.alive()) {
+            return false;
+          }
+          if (node.beat() < written) {
+            die(node);
             return false;
           }
           become(node, node.state(), node.beat() + 1);
@@ -63,12 +69,16 @@ final class MemoryNodes implements Nodes {
           if (node == null || !node.alive() || node.beat() != seenBeat) {
             return false;
           }
-          become(node, State.DEAD, node.beat());
-          ownership.change(
-              row -> row.owner() == incarnation,
-              row -> new CellRow(row.cell(), 0, row.token() + 1, true));
+          die(node);
           return true;
         });
+  }
+
+  private void die(NodeRow node) {
+    become(node, State.DEAD, node.beat());
+    ownership.change(
+        row -> row.owner() == node.incarnation(),
+        row -> new CellRow(row.cell(), 0, row.token() + 1, true));
   }
 
   @Override
@@ -92,7 +102,8 @@ final class MemoryNodes implements Nodes {
           for (Cell cell : cells) {
             CellRow row = ownership.cells.get(cell);
             if (row != null && row.owner() == 0) {
-              CellRow ours = new CellRow(cell, incarnation, row.token() + 1, row.unclean());
+              long token = Math.max(row.token() + 1, tables.now().toEpochMilli());
+              CellRow ours = new CellRow(cell, incarnation, token, row.unclean());
               ownership.cells.put(cell, ours);
               taken.add(ours);
             }

@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.event.InboxListener;
 import dev.pigeonhole.internal.dispatch.Events;
+import dev.pigeonhole.internal.rescue.HandlerKeys;
 import dev.pigeonhole.internal.rescue.Node;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
+import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.StoreSettings;
 import java.time.Duration;
@@ -26,12 +28,12 @@ class LostLanesTest {
   private final InboxStore store = MemoryStore.create();
   private final List<InboxEvent> told = new ArrayList<>();
 
-  private int family;
+  private List<List<HandlerId>> keys;
 
   @BeforeEach
   void registerHandler() {
     store.maintenance().open(new StoreSettings("inbox", LANES, 4, 1 << 20));
-    family = store.maintenance().register(List.of(List.of("h"))).get(0).get(0).family();
+    keys = store.maintenance().register(List.of(List.of("h")));
   }
 
   @Test
@@ -65,7 +67,7 @@ class LostLanesTest {
             store,
             new Events("inbox", List.of(listener)),
             "node",
-            Set.of(family),
+            new HandlerKeys(store.maintenance(), keys),
             beat,
             NEVER,
             NEVER,

@@ -6,6 +6,7 @@ import dev.pigeonhole.internal.registry.Backoff;
 import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.registry.Payloads;
 import dev.pigeonhole.internal.registry.Registry;
+import dev.pigeonhole.internal.rescue.HandlerKeys;
 import dev.pigeonhole.internal.rescue.Node;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
@@ -85,7 +86,8 @@ public final class Engine {
             store,
             events,
             settings.nodeName(),
-            registry.families(),
+            new HandlerKeys(
+                store.maintenance(), registry.handlers().stream().map(BoundHandler::ids).toList()),
             settings.beat(),
             settings.deadAfter(),
             settings.startLimit(),

@@ -60,6 +60,7 @@ public final class Node {
   private final UnknownKeys unknownKeys;
   private final Events events;
   private final String name;
+  private final HandlerKeys keys;
   private final Set<Integer> families;
   private final Duration beat;
   private final long startLimitNanos;
@@ -67,6 +68,10 @@ public final class Node {
   private final Watch watch;
 
   private volatile long incarnation;
+
+  /** The beats that are known to be written. */
+  private long written;
+
   private volatile long lastBeatNanos;
   private volatile boolean stopping;
   private volatile Set<Long> dead = Set.of();
@@ -82,7 +87,7 @@ public final class Node {
       InboxStore store,
       Events events,
       String name,
-      Set<Integer> families,
+      HandlerKeys keys,
       Duration beat,
       Duration deadAfter,
       Duration startLimit,
@@ -91,7 +96,8 @@ public final class Node {
     this.nodes = store.nodes();
     this.events = events;
     this.name = name;
-    this.families = families;
+    this.keys = keys;
+    this.families = keys.families();
     this.beat = beat;
     this.startLimitNanos = startLimit.toNanos();
     this.cells = cells;
@@ -101,7 +107,9 @@ public final class Node {
 
   /** Makes itself known and takes what is free. */
   public void join() {
+    keys.registerAgain();
     long sent = System.nanoTime();
+    written = 0;
     incarnation = nodes.join(name, families);
     lastBeatNanos = sent;
     nextBeatNanos = sent + beat.toNanos();
@@ -181,16 +189,19 @@ public final class Node {
     }
   }
 
-  /** False if this incarnation was declared dead; then the next one has joined. */
+  /** False if this incarnation is over; then the next one has joined. */
   private boolean sendBeat() {
     long sent = System.nanoTime();
-    if (!nodes.beat(incarnation)) {
+    if (!nodes.beat(incarnation, written)) {
       if (!stopping) {
         LOG.atWarn()
             .addKeyValue("pigeonhole.event", "declared-dead")
             .addKeyValue("pigeonhole.inbox", events.inbox())
             .addKeyValue("pigeonhole.node", name)
-            .log("Node {} was declared dead by another node; it starts again", name);
+            .log(
+                "Node {} was declared dead by another node, or the database has forgotten its"
+                    + " heartbeats; it starts again",
+                name);
         Set<Cell> ours = new HashSet<>(cells.owned());
         ours.addAll(cells.leaving());
         tellLost(ours);
@@ -203,6 +214,7 @@ public final class Node {
       }
       return false;
     }
+    written++;
     lastBeatNanos = sent;
     return true;
   }
@@ -271,10 +283,14 @@ public final class Node {
       tellLost(gone);
       cells.gone(gone);
     }
-    List<CellRow> gained = adopted(all);
-    if (!shares.take().isEmpty()) {
-      gained.addAll(nodes.take(incarnation, shares.take()));
+    List<Cell> wanted = new ArrayList<>(shares.take());
+    List<Cell> unheard = unheard(all);
+    if (!unheard.isEmpty()) {
+      // Taken anew, with a new token: somebody else may have had it, and the database forgot it.
+      nodes.giveBack(incarnation, unheard);
+      wanted.addAll(unheard);
     }
+    List<CellRow> gained = wanted.isEmpty() ? List.of() : nodes.take(incarnation, wanted);
     if (gained.stream().anyMatch(CellRow::unclean)) {
       remember(nodes.nodes()); // or marks of the one that has just died would look like a friend's
     }
@@ -314,20 +330,21 @@ public final class Node {
   }
 
   /**
-   * Ours by the database, and nobody here was told: the answer to a take was lost on its way. What
-   * is owned now does not tell: the dispatcher may not have read its mail, or may have given a cell
-   * back after the database was asked, and then somebody else may have it.
+   * Ours by the database, and nobody here was told: the answer to a take was lost on its way, or
+   * the database has forgotten that it was given back. What is owned now does not tell: the
+   * dispatcher may not have read its mail, or may have given a cell back after the database was
+   * asked, and then somebody else may have it.
    */
-  private List<CellRow> adopted(List<CellRow> all) {
-    List<CellRow> adopted = new ArrayList<>();
+  private List<Cell> unheard(List<CellRow> all) {
+    List<Cell> unheard = new ArrayList<>();
     for (CellRow row : all) {
       if (row.owner() != incarnation) {
         told.remove(row.cell());
       } else if (!told.contains(row.cell())) {
-        adopted.add(row);
+        unheard.add(row.cell());
       }
     }
-    return adopted;
+    return unheard;
   }
 
   /**

@@ -17,9 +17,11 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 
@@ -31,6 +33,8 @@ final class JdbcNodes implements Nodes {
 
   /** Nodes of one JVM share an embedded database, and only they can. */
   private static final String JVM = UUID.randomUUID().toString();
+
+  private static final int RANDOM_BITS = 31;
 
   private static final Duration REMEMBERED = Duration.ofDays(1);
   private static final String ALIVE = "state IN ('LIVE', 'STOPPING')";
@@ -49,7 +53,7 @@ final class JdbcNodes implements Nodes {
 
   // Index: node_pk.
   private static final String BEAT =
-      "UPDATE {node} SET beat = beat + 1 WHERE incarnation = ? AND " + ALIVE;
+      "UPDATE {node} SET beat = beat + 1 WHERE incarnation = ? AND beat >= ? AND " + ALIVE;
 
   private static final String NODES =
       """
@@ -67,7 +71,7 @@ final class JdbcNodes implements Nodes {
       "UPDATE {node} SET state = ?, ended_at = {now} WHERE incarnation = ? AND " + ALIVE;
 
   private static final String LOCK_NODE =
-      "SELECT state FROM {node} WHERE incarnation = ? FOR UPDATE";
+      "SELECT state, {now} FROM {node} WHERE incarnation = ? FOR UPDATE";
 
   // A few rows per handler: every cell is looked at.
   private static final String FREE_UNCLEAN =
@@ -92,7 +96,7 @@ final class JdbcNodes implements Nodes {
       """;
 
   private static final String TAKE =
-      "UPDATE {lane} SET owner = ?, token = token + 1 WHERE owner = 0 AND (:cells)";
+      "UPDATE {lane} SET owner = ?, token = GREATEST(token + 1, ?) WHERE owner = 0 AND (:cells)";
 
   private static final String GIVE_BACK =
       "UPDATE {lane} SET owner = 0 WHERE owner = ? AND (:cells)";
@@ -148,11 +152,16 @@ final class JdbcNodes implements Nodes {
               session.update(FREE_UNCLEAN, params -> params.add(dead));
             }
           }
-          long incarnation = session.nextValue("{node_seq}");
+          long incarnation = incarnation(session.nextValue("{node_seq}"));
           session.update(
               JOIN, params -> params.add(incarnation).add(name).add(JVM).add(written(handlers)));
           return incarnation;
         });
+  }
+
+  /** The database may have forgotten a number, and give it again. */
+  private static long incarnation(long number) {
+    return number << RANDOM_BITS | ThreadLocalRandom.current().nextLong(1L << RANDOM_BITS);
   }
 
   /** The number may have been changed since the store was opened; from here on it cannot be. */
@@ -187,11 +196,18 @@ final class JdbcNodes implements Nodes {
   }
 
   @Override
-  public boolean beat(long incarnation) {
+  public boolean beat(long incarnation, long written) {
     CrashPoints.reach("nodes.before-beat");
     boolean alive =
         connection.transaction(
-            session -> session.update(BEAT, params -> params.add(incarnation)) == 1);
+            session -> {
+              if (session.update(BEAT, params -> params.add(incarnation).add(written)) == 1) {
+                return true;
+              }
+              end(session, incarnation, NodeRow.State.DEAD);
+              session.update(FREE_UNCLEAN, params -> params.add(incarnation));
+              return false;
+            });
     CrashPoints.reach("nodes.after-beat");
     return alive;
   }
@@ -273,14 +289,11 @@ final class JdbcNodes implements Nodes {
     CrashPoints.reach("nodes.before-take");
     return connection.transaction(
         session -> {
-          boolean live =
-              session
-                  .one(LOCK_NODE, params -> params.add(incarnation), row -> row.getString(1))
-                  .filter(NodeRow.State.LIVE.name()::equals)
-                  .isPresent();
-          if (!live) {
+          Optional<Long> clock = clockOfLive(session, incarnation);
+          if (clock.isEmpty()) {
             return List.of();
           }
+          long lowest = clock.get();
           List<CellRow> free =
               session.query(
                   session.sql(LOCK_FREE_CELLS).replace(":cells", predicate(cells)),
@@ -293,13 +306,26 @@ final class JdbcNodes implements Nodes {
               session
                   .sql(TAKE)
                   .replace(":cells", predicate(free.stream().map(CellRow::cell).toList())),
-              params -> params.add(incarnation));
+              params -> params.add(incarnation).add(lowest));
           List<CellRow> taken = new ArrayList<>();
           for (CellRow each : free) {
-            taken.add(new CellRow(each.cell(), incarnation, each.token() + 1, each.unclean()));
+            long token = Math.max(each.token() + 1, lowest);
+            taken.add(new CellRow(each.cell(), incarnation, token, each.unclean()));
           }
           return taken;
         });
+  }
+
+  /** Holds the row of a live node, and answers the time in milliseconds. */
+  private static Optional<Long> clockOfLive(Session session, long incarnation) throws SQLException {
+    record Found(String state, long millis) {}
+    return session
+        .one(
+            LOCK_NODE,
+            params -> params.add(incarnation),
+            row -> new Found(row.getString(1), session.time(row, 2).toEpochMilli()))
+        .filter(found -> found.state().equals(NodeRow.State.LIVE.name()))
+        .map(Found::millis);
   }
 
   /** Cells as a condition, handler by handler in ascending order. */

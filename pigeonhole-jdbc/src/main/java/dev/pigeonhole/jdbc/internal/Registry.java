@@ -1,6 +1,7 @@
 package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.store.HandlerId;
+import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -11,11 +12,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.zip.CRC32;
 
 /**
- * Handler keys and their small numbers. Numbers are handed out as the highest plus one, under the
- * lock of the inbox's row and only where one is missing, so they never run out by restarting.
+ * Handler keys and their numbers. A number is computed from its key, and handed out under the lock
+ * of the inbox's row. So a key that the database has forgotten, because it was restored or replaced
+ * by a standby that lagged behind, gets the same number again, and no other key gets it: deliveries
+ * that bear the number stay those of the key.
  */
 final class Registry {
 
@@ -110,7 +115,6 @@ final class Registry {
             .orElseThrow(
                 () -> new IllegalStateException("Open the store before registering handlers"));
     Map<String, Entry> known = read(session);
-    int next = known.values().stream().mapToInt(each -> each.id().keyId()).max().orElse(0) + 1;
     for (List<String> keys : wanted) {
       Entry first =
           keys.stream().map(known::get).filter(each -> each != null).findFirst().orElse(null);
@@ -118,7 +122,7 @@ final class Registry {
         if (known.containsKey(key)) {
           continue;
         }
-        int keyId = next++;
+        int keyId = freeNumber(known, key);
         HandlerId id = new HandlerId(key, keyId, first == null ? keyId : first.id().family());
         Entry entry = new Entry(id, first == null ? keyId : first.kin());
         session.update(
@@ -130,6 +134,19 @@ final class Registry {
     }
     addCells(session, known, lanes);
     return known;
+  }
+
+  /** The key's own number, or the next one if another key has it. */
+  private static int freeNumber(Map<String, Entry> known, String key) {
+    Set<Integer> taken =
+        known.values().stream().map(each -> each.id().keyId()).collect(Collectors.toSet());
+    CRC32 sum = new CRC32();
+    sum.update(key.getBytes(StandardCharsets.UTF_8));
+    int number = Math.max(1, (int) sum.getValue() & Integer.MAX_VALUE);
+    while (taken.contains(number)) {
+      number = number == Integer.MAX_VALUE ? 1 : number + 1;
+    }
+    return number;
   }
 
   private static void shareKin(Session session, Map<String, Entry> known, List<String> keys)

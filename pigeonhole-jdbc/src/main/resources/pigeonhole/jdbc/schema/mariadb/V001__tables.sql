@@ -180,7 +180,7 @@ CREATE TABLE IF NOT EXISTS {prefix}failure (
   PRIMARY KEY (seq, handler, slot)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
 
--- Handler keys and their small numbers. Families that were declared one later share their kin.
+-- Handler keys and their numbers. Families that were declared one later share their kin.
 CREATE TABLE IF NOT EXISTS {prefix}handler (
   key_id       int            NOT NULL,
   family       int            NOT NULL,

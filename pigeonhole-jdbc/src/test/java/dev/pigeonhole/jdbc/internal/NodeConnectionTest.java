@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** What the connection of a node's beats does to others, and leaves behind. */
 class NodeConnectionTest {
-  private static final String CHANGE = "UPDATE {node} SET beat = beat + 1 WHERE incarnation = 1";
+  private static final String CHANGE = "UPDATE {node} SET beat = beat + 1 WHERE name = 'one'";
 
   /** Stands for a process that is paused between its last statement and its commit. */
   @ParameterizedTest
