@@ -23,6 +23,7 @@ import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.admin.Pause;
 import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.store.NodeRow;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -233,6 +234,29 @@ class PauseBehaviourTest {
 
     assertThat(most).hasValue(1);
     assertThat(inbox).hasNoPoison();
+  }
+
+  @Test
+  void anErrorWhileAPauseEndsCostsNoOutcome() {
+    TestInbox inbox =
+        failing(atMost(1), retrying(RetryPolicy.fixed(ofMillis(1))), pausingAfter(1))
+            .with(
+                it ->
+                    it.listener(
+                        event -> {
+                          if (event instanceof InboxEvent.HandlerResumed) {
+                            throw new OutOfMemoryError("listener");
+                          }
+                        }));
+    inbox.start().receive("m", "x");
+    inbox.await("the pause", () -> events.heard(InboxEvent.HandlerPaused.class));
+    down.set(false);
+
+    inbox.await("m", "mail", DeliveryState.COMPLETED);
+    inbox.receive("n", "x");
+    inbox.await("n", "mail", DeliveryState.COMPLETED);
+    inbox.close();
+    assertThat(store.nodes().nodes()).extracting(NodeRow::alive).containsOnly(false);
   }
 
   @Test

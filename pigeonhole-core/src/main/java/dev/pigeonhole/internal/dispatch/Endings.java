@@ -50,11 +50,15 @@ final class Endings {
   }
 
   void completed(Attempt attempt) {
-    goOn(attempt);
-    attempt.ended(End.COMPLETED, null);
-    settler.add(
-        new Settlement(attempt.work.delivery(), new Outcome.Completed()),
-        events.silent() ? null : () -> tellCompleted(attempt));
+    try {
+      goOn(attempt);
+      attempt.ended(End.COMPLETED, null);
+    } finally {
+      // An attempt that nobody settles would stay open until the process ends.
+      settler.add(
+          new Settlement(attempt.work.delivery(), new Outcome.Completed()),
+          events.silent() ? null : () -> tellCompleted(attempt));
+    }
   }
 
   /** For an attempt whose receipt has committed with its effects. */

@@ -207,17 +207,20 @@ final class Runner {
 
   /** Writes down how a plain attempt ended, unless a timeout or a stop has done so already. */
   void settle(Attempt attempt, @Nullable Throwable thrown) {
-    if (attempt.end(Attempt.State.ENDED)) {
-      if (thrown != null) {
-        endings.failed(attempt, thrown);
-      } else if (attempt.outgoing().isWaiting()) {
-        publishing.complete(attempt);
-      } else {
-        endings.completed(attempt);
+    try {
+      if (attempt.end(Attempt.State.ENDED)) {
+        if (thrown != null) {
+          endings.failed(attempt, thrown);
+        } else if (attempt.outgoing().isWaiting()) {
+          publishing.complete(attempt);
+        } else {
+          endings.completed(attempt);
+        }
       }
+      attempt.endedSomehow();
+    } finally {
+      running.remove(attempt); // last: a stop that sees nothing running must find its outcome
     }
-    attempt.endedSomehow();
-    running.remove(attempt); // last: a stop that sees nothing running must find its outcome
   }
 
   void failed(Attempt attempt, Throwable thrown) {
