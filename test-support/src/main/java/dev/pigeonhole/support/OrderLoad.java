@@ -26,6 +26,8 @@ public final class OrderLoad implements AutoCloseable {
   private final AtomicInteger again = new AtomicInteger();
   private final List<Thread> customers = new ArrayList<>();
   private volatile @Nullable Throwable failure;
+  private volatile int deedAt;
+  private volatile Runnable deed = () -> {};
 
   /** Starts the customers, who wait to be {@link #allow allowed}. */
   public OrderLoad(HttpService service, int customers, int orders) {
@@ -42,6 +44,15 @@ public final class OrderLoad implements AutoCloseable {
   /** Lets so many more orders be sent. */
   public void allow(int more) {
     allowed.release(more);
+  }
+
+  /**
+   * Does this as soon as so many orders are taken, on the thread of the last of these customers,
+   * while the others are still waiting for their answers.
+   */
+  public void whenTaken(int count, Runnable action) {
+    deed = action;
+    deedAt = count;
   }
 
   /** How many orders the service has said that it has taken. */
@@ -68,7 +79,9 @@ public final class OrderLoad implements AutoCloseable {
         allowed.acquire();
         int number = i;
         Eventually.until("an answer to order " + i, PATIENCE, () -> isTaken(number));
-        taken.incrementAndGet();
+        if (taken.incrementAndGet() == deedAt) {
+          deed.run();
+        }
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt(); // the test is over

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.OrderLoad;
 import dev.pigeonhole.support.RabbitServer;
 import dev.pigeonhole.support.TestDatabase;
@@ -23,6 +24,7 @@ class KilledServiceTest {
   private static final int ORDERS =
       "full".equals(System.getProperty("pigeonhole.size")) ? 5_000 : 500;
   private static final int THIRD = ORDERS / 3;
+  private static final int KILLED = 137;
 
   /** While it holds, orders come faster than stock is reserved, whatever the machine. */
   private static final String SLOWLY = "--pigeonhole.handlers.reserve-stock.rate=2";
@@ -114,9 +116,11 @@ class KilledServiceTest {
   private static void killWhileOrdersCome(
       SpringOrders service, TestDatabase database, OrderLoad load) {
     int before = load.taken();
+    JavaProcess victim = service.http().process();
+    load.whenTaken(before + 1, victim::kill9);
     load.allow(THIRD);
     load.awaitTaken(before + 1);
-    service.http().process().kill9();
+    assertThat(victim.waitFor(SpringOrders.LONG)).isEqualTo(KILLED);
     assertThat(database.count("SELECT count(*) FROM reservation"))
         .as("reservations, of orders that were taken before the kill")
         .isLessThan(database.count("SELECT count(*) FROM orders"));

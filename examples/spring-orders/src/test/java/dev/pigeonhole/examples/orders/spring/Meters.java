@@ -41,7 +41,7 @@ final class Meters {
           case "timer" -> "_seconds_count";
           case "long task timer" -> "_seconds_(active_count|count)";
           case "summary" -> "_deliveries_count";
-          case "counter" -> "_(lanes|messages)_total";
+          case "counter" -> "_(attempts|lanes|messages)_total";
           case "gauge" -> "(_seconds)?";
           default -> throw new AssertionError("What is a " + row.group(2) + "?");
         };
