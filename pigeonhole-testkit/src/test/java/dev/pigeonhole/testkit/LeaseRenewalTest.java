@@ -61,7 +61,7 @@ class LeaseRenewalTest {
 
   private static boolean await(CountDownLatch latch) {
     try {
-      return latch.await(300, TimeUnit.SECONDS);
+      return latch.await(2, TimeUnit.MINUTES);
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
     }
