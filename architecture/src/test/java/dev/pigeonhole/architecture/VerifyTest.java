@@ -65,7 +65,15 @@ class VerifyTest {
     assertThat(list.exit()).isZero();
     assertThat(list.output().lines().map(line -> line.split(" ")[0]))
         .containsExactly(
-            "tests", "proofs", "jupiter5", "demo", "versions", "spring6", "boot40", "teeth", "peers");
+            "tests",
+            "proofs",
+            "jupiter5",
+            "demo",
+            "versions",
+            "spring6",
+            "boot40",
+            "teeth",
+            "peers");
   }
 
   @ParameterizedTest
@@ -84,7 +92,8 @@ class VerifyTest {
     assertThat(run.output()).contains("3 passed, 0 failed, 0 skipped");
     assertThat(run.lastLine()).isEqualTo("VERIFY OK");
     assertThat(read("target/verify.json")).contains("\"ok\": true", "\"tests\": 3");
-    assertThat(read("calls")).contains("verify -Dpigeonhole.size=small -Dfast -pl pigeonhole-testkit");
+    assertThat(read("calls"))
+        .contains("verify -Dpigeonhole.size=small -Dfast -pl pigeonhole-testkit");
   }
 
   @ParameterizedTest

@@ -27,7 +27,10 @@ class RunnerTest {
   private final Events events = new Events("shop", List.of(told::add));
   private final Settler settler =
       new Settler(
-          stub(Deliveries.class, SettleResult.allRecorded()), new Events("shop", List.of()), 100, settled::addAll);
+          stub(Deliveries.class, SettleResult.allRecorded()),
+          new Events("shop", List.of()),
+          100,
+          settled::addAll);
   private final Runner runner =
       new Runner(
           Payloads.using(null),
