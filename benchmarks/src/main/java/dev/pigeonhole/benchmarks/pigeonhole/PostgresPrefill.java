@@ -42,15 +42,19 @@ final class PostgresPrefill implements Prefill {
                       1, 16),
                clock_timestamp() - make_interval(days => ?), ?
         FROM given
-        RETURNING seq, lane, received_at
+        RETURNING seq, lane, received_at, token
       )
       """;
 
+  /** The first version of a message's deliveries, as {@code Versions} takes it from the token. */
+  private static final String VERSION = "((f.token >> 33) & 2147483647) << 32";
+
   private static final String DELIVERIES =
       """
-      INSERT INTO pigeonhole_delivery (lane, handler, seq, key_id)
-      SELECT f.lane, h.family, f.seq, h.key_id FROM filled f CROSS JOIN pigeonhole_handler h
-      """;
+      INSERT INTO pigeonhole_delivery (lane, handler, seq, key_id, version)
+      SELECT f.lane, h.family, f.seq, h.key_id, %s FROM filled f CROSS JOIN pigeonhole_handler h
+      """
+          .formatted(VERSION);
 
   private static final String RECEIPTS =
       """
@@ -61,10 +65,11 @@ final class PostgresPrefill implements Prefill {
 
   private static final String LATER =
       """
-      INSERT INTO pigeonhole_later (lane, handler, seq, key_id, due_at, reason)
-      SELECT f.lane, h.family, f.seq, h.key_id, clock_timestamp() + interval '1 day', 'not before'
+      INSERT INTO pigeonhole_later (lane, handler, seq, key_id, version, due_at, reason)
+      SELECT f.lane, h.family, f.seq, h.key_id, %s, clock_timestamp() + interval '1 day', 'not before'
       FROM filled f CROSS JOIN pigeonhole_handler h
-      """;
+      """
+          .formatted(VERSION);
 
   private final Run run;
 
