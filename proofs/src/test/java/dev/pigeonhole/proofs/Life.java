@@ -1,5 +1,6 @@
 package dev.pigeonhole.proofs;
 
+import static dev.pigeonhole.HandlerOption.within;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -7,6 +8,7 @@ import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.HandlerTransaction;
 import dev.pigeonhole.Inbox;
+import dev.pigeonhole.InboxBuilder;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.Received;
 import dev.pigeonhole.RetryPolicy;
@@ -19,6 +21,7 @@ import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.Ledger;
 import dev.pigeonhole.support.ParentWatch;
 import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.testkit.CrashPlan;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.PreparedStatement;
@@ -30,6 +33,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /**
@@ -41,6 +45,9 @@ public final class Life {
   static final int ATTEMPTS = 3;
   static final int ROUND = 20;
 
+  /** Nothing takes so long; for a life that is paused it bounds what it keeps from others. */
+  private static final Duration TIME_LIMIT = Duration.ofSeconds(20);
+
   private static final Duration LONGEST = Duration.ofSeconds(200);
   private static final String MIXED = "mixed";
   private static final String ORDERED = "ordered";
@@ -50,7 +57,7 @@ public final class Life {
   private final Ledger ledger;
   private final int number;
 
-  private Life(TestDatabase database, Path directory, Ledger ledger, int number) {
+  Life(TestDatabase database, Path directory, Ledger ledger, int number) {
     this.database = database;
     this.directory = directory;
     this.ledger = ledger;
@@ -78,39 +85,44 @@ public final class Life {
     return directory.resolve("life-%04d.log".formatted(number));
   }
 
+  InboxBuilder inbox(JdbcStore store) {
+    return Inbox.on(store)
+        .named("life")
+        .channel(
+            Channel.named(MIXED)
+                .on(String.class)
+                .handleMessage("plain", this::plain)
+                .handleInTransaction("tx", this::transactional, within(TIME_LIMIT))
+                .handleMessage("stubborn", this::stubborn)
+                .build())
+        .channel(
+            Channel.named(ORDERED)
+                .on(String.class)
+                .handleMessage("ordered", this::stubborn)
+                .handleInTransaction("ordered-tx", this::transactional, within(TIME_LIMIT))
+                .build())
+        .lanes(8)
+        .concurrency(2)
+        .retry(RetryPolicy.fixed(Duration.ofMillis(30)).maxAttempts(ATTEMPTS))
+        .polling(Duration.ofMillis(20), Duration.ofMillis(100))
+        .beat(Duration.ofMillis(100))
+        .deadAfter(Duration.ofMillis(400))
+        // Dozens of lives end here, and none of them through a handler's fault.
+        .maxCrashes(1_000)
+        // Not keepReceipts: what is sent again would rightly be new.
+        .keepPayload(Duration.ofSeconds(1));
+  }
+
   private void live(HikariDataSource pool, String crash) throws Exception {
     JdbcStore store = JdbcStore.of(pool);
-    Inbox inbox =
-        Inbox.on(store)
-            .named("life")
-            .channel(
-                Channel.named(MIXED)
-                    .on(String.class)
-                    .handleMessage("plain", this::plain)
-                    .handleInTransaction("tx", this::transactional)
-                    .handleMessage("stubborn", this::stubborn)
-                    .build())
-            .channel(
-                Channel.named(ORDERED)
-                    .on(String.class)
-                    .handleMessage("ordered", this::stubborn)
-                    .handleInTransaction("ordered-tx", this::transactional)
-                    .build())
-            .lanes(8)
-            .concurrency(2)
-            .retry(RetryPolicy.fixed(Duration.ofMillis(30)).maxAttempts(ATTEMPTS))
-            .polling(Duration.ofMillis(20), Duration.ofMillis(100))
-            .beat(Duration.ofMillis(100))
-            .deadAfter(Duration.ofMillis(400))
-            // Dozens of lives end here, and none of them through a handler's fault.
-            .maxCrashes(1_000)
-            // Not keepReceipts: what is sent again would rightly be new.
-            .keepPayload(Duration.ofSeconds(1))
-            .build();
+    Inbox inbox = inbox(store).build();
     if (crash.contains("declare-dead") && database.kind() == DatabaseKind.H2) {
       // H2 knows that only one process is there and buries its former lives when it starts; this
       // node never beats, so that somebody has to be declared dead all the same.
       store.nodes().join("ghost", Set.of());
+    }
+    if (crash.contains(":delay:")) {
+      tellWhenReached(crash.split(":")[0], Long.parseLong(crash.split(":")[2]));
     }
     RunningInbox running = inbox.start();
     unanswered().forEach(id -> send(inbox, List.of(id)));
@@ -119,6 +131,20 @@ public final class Life {
     } else {
       workUntilDeath(inbox, crash);
     }
+  }
+
+  /** Of a life that is to be paused where one of its threads stands. */
+  private static void tellWhenReached(String point, long nth) {
+    Thread watch =
+        new Thread(
+            () -> {
+              while (CrashPlan.hits(point) < nth) {
+                LockSupport.parkNanos(1_000_000);
+              }
+              System.out.println("REACHED " + point);
+            });
+    watch.setDaemon(true);
+    watch.start();
   }
 
   private void workUntilDeath(Inbox inbox, String crash) throws InterruptedException {
