@@ -6,6 +6,7 @@ import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.event.InboxListener;
 import dev.pigeonhole.internal.dispatch.Events;
 import dev.pigeonhole.internal.rescue.HandlerKeys;
+import dev.pigeonhole.internal.rescue.LastHeartbeat;
 import dev.pigeonhole.internal.rescue.Node;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
@@ -70,7 +71,7 @@ class LostLanesTest {
             new HandlerKeys(store.maintenance(), keys),
             beat,
             NEVER,
-            NEVER,
+            new LastHeartbeat(NEVER),
             NEVER,
             new SlowToHear());
     node.join();
@@ -87,7 +88,7 @@ class LostLanesTest {
   }
 
   /** Owns what it was ever given. */
-  private static final class SlowToHear implements Node.Cells {
+  static final class SlowToHear implements Node.Cells {
     private final Set<Cell> owned = new HashSet<>();
 
     @Override

@@ -7,6 +7,7 @@ import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.internal.registry.Payloads;
 import dev.pigeonhole.internal.registry.Registry;
 import dev.pigeonhole.internal.rescue.HandlerKeys;
+import dev.pigeonhole.internal.rescue.LastHeartbeat;
 import dev.pigeonhole.internal.rescue.Node;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
@@ -90,7 +91,7 @@ public final class Engine {
                 store.maintenance(), registry.handlers().stream().map(BoundHandler::ids).toList()),
             settings.beat(),
             settings.deadAfter(),
-            settings.startLimit(),
+            new LastHeartbeat(settings.startLimit()),
             settings.holdUnknownKeys(),
             new CellNews());
     this.startLimit = settings.startLimit();

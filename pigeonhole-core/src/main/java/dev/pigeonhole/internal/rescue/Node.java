@@ -63,7 +63,7 @@ public final class Node {
   private final HandlerKeys keys;
   private final Set<Integer> families;
   private final Duration beat;
-  private final long startLimitNanos;
+  private final LastHeartbeat lastBeat;
   private final Cells cells;
   private final Watch watch;
 
@@ -72,7 +72,6 @@ public final class Node {
   /** The beats that are known to be written. */
   private long written;
 
-  private volatile long lastBeatNanos;
   private volatile boolean stopping;
   private volatile Set<Long> dead = Set.of();
   private volatile @Nullable List<NodeRow> unlooked;
@@ -90,7 +89,7 @@ public final class Node {
       HandlerKeys keys,
       Duration beat,
       Duration deadAfter,
-      Duration startLimit,
+      LastHeartbeat lastBeat,
       Duration holdUnknownKeys,
       Cells cells) {
     this.nodes = store.nodes();
@@ -99,7 +98,7 @@ public final class Node {
     this.keys = keys;
     this.families = keys.families();
     this.beat = beat;
-    this.startLimitNanos = startLimit.toNanos();
+    this.lastBeat = lastBeat;
     this.cells = cells;
     this.watch = new Watch(deadAfter, beat);
     this.unknownKeys = new UnknownKeys(store, events, holdUnknownKeys, beat.multipliedBy(2));
@@ -108,11 +107,11 @@ public final class Node {
   /** Makes itself known and takes what is free. */
   public void join() {
     keys.registerAgain();
-    long sent = System.nanoTime();
+    LastHeartbeat.Moment sent = lastBeat.now();
     written = 0;
     incarnation = nodes.join(name, families);
-    lastBeatNanos = sent;
-    nextBeatNanos = sent + beat.toNanos();
+    lastBeat.sentAt(sent);
+    nextBeatNanos = lastBeat.nanos() + beat.toNanos();
     nodes.known(families);
     look();
   }
@@ -126,7 +125,7 @@ public final class Node {
    * taken this one for dead.
    */
   public boolean mayStart() {
-    return !stopping && System.nanoTime() - lastBeatNanos < startLimitNanos;
+    return !stopping && lastBeat.isRecent();
   }
 
   /**
@@ -140,7 +139,7 @@ public final class Node {
 
   /** Whether it has beaten lately, stopping or not. */
   public boolean beating() {
-    return System.nanoTime() - lastBeatNanos < startLimitNanos;
+    return lastBeat.isRecent();
   }
 
   /**
@@ -158,9 +157,9 @@ public final class Node {
     }
   }
 
-  /** Beats when it is time; answers whether it was. */
+  /** Beats when it is time, or when the clocks disagree; answers whether it was. */
   public boolean beatIfDue() {
-    if (System.nanoTime() - nextBeatNanos < 0) {
+    if (lastBeat.now().nanos() - nextBeatNanos < 0 && lastBeat.isRecent()) {
       return false;
     }
     beat();
@@ -177,21 +176,21 @@ public final class Node {
    * due: a look at the others may take so long that nothing may be started after it.
    */
   public void stayAlive() {
-    if (System.nanoTime() - lastBeatNanos >= beat.toNanos()) {
+    if (lastBeat.now().nanos() - lastBeat.nanos() >= beat.toNanos()) {
       sendBeat();
     }
   }
 
   private void beat() {
     if (sendBeat()) {
-      nextBeatNanos = lastBeatNanos + beat.toNanos();
+      nextBeatNanos = lastBeat.nanos() + beat.toNanos();
       look();
     }
   }
 
   /** False if this incarnation is over; then the next one has joined. */
   private boolean sendBeat() {
-    long sent = System.nanoTime();
+    LastHeartbeat.Moment sent = lastBeat.now();
     if (!nodes.beat(incarnation, written)) {
       if (!stopping) {
         LOG.atWarn()
@@ -215,7 +214,7 @@ public final class Node {
       return false;
     }
     written++;
-    lastBeatNanos = sent;
+    lastBeat.sentAt(sent);
     return true;
   }
 

@@ -85,8 +85,11 @@ final class Jdbc {
     }
   }
 
-  /** Runs one statement that commits itself. */
+  /** Runs one statement that commits itself, or one transaction that needs a beginning. */
   <T> T write(LockWait lockWait, Work<T> work) {
+    if (settings.beginning() != null) {
+      return once(lockWait, work);
+    }
     try (Borrowed borrowed = borrow(true, Silence.OF_THE_LIBRARY)) {
       Session session = borrowed.session(true, lockWait);
       T answer = work.run(session);
@@ -120,6 +123,9 @@ final class Jdbc {
       borrowed.commit(session);
       return answer;
     } catch (SQLException e) {
+      if (e instanceof OtherIsolationException) {
+        settings.distrustSessions();
+      }
       throw Errors.of(dialect, tables, e, false);
     }
   }
@@ -282,6 +288,17 @@ final class Jdbc {
         formerAutoCommit = former;
       }
       open = !connection.getAutoCommit();
+      if (silence != null) {
+        beginTransaction();
+      }
+    }
+
+    /** Sends what the next transaction has to begin with, if anything. */
+    void beginTransaction() throws SQLException {
+      String beginning = settings.beginning();
+      if (open && beginning != null) {
+        Dialect.execute(connection, beginning);
+      }
     }
 
     Session session(boolean committing, LockWait lockWait) {

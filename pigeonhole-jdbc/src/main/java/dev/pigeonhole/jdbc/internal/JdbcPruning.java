@@ -362,7 +362,7 @@ final class JdbcPruning {
 
   /** Those of these messages that nobody else is working on. */
   private List<Candidate> lock(Session session, List<Long> seqs) throws SQLException {
-    return statements.guarded(
+    return statements.locking(
         session,
         session.sql(LOCK).replace(":seqs", Lists.numbers(seqs)),
         params -> {},

@@ -25,6 +25,16 @@ interface LoanSettings {
    */
   @Nullable Restore apply(Connection connection, Duration silence) throws SQLException;
 
+  /**
+   * The statement that each transaction of the connection has to begin with; null if there is none.
+   */
+  default @Nullable String beginning() {
+    return null;
+  }
+
+  /** From now on no session is taken for what its pool comes with. */
+  default void distrustSessions() {}
+
   /** For databases whose transactions have a limit of silence of their own, or need none. */
   final class Isolation implements LoanSettings {
     private static final int NOT_READ_YET = -1;

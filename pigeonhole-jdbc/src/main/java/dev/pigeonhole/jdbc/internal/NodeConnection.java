@@ -40,6 +40,7 @@ final class NodeConnection {
     }
     boolean done = false;
     try {
+      current.beginTransaction();
       Session session = current.transaction(LockWait.NORMAL);
       T answer = work.run(session);
       current.commitAndGoOn(session);

@@ -62,6 +62,11 @@ final class PostgresDialect implements Dialect {
     return "current_setting('transaction_isolation')";
   }
 
+  @Override
+  public LoanSettings loanSettings() {
+    return new PostgresLoanSettings();
+  }
+
   /** Ends with the transaction, which is all that a pool of transactions gives us. */
   @Override
   public void limitSilence(Connection connection, Duration silence) throws SQLException {

@@ -64,6 +64,17 @@ final class PostgresStatements implements Statements {
   private static final String FENCE = TIME_LIMITS + ", " + BY_INDEX + ";\n";
 
   /**
+   * For a lock whose transaction looks around in later statements: under a snapshot they would show
+   * what was there before the lock. To set what is set already does nothing; to set anything else
+   * is refused, because the transaction has begun.
+   */
+  private static final String FENCE_OF_LOCK =
+      TIME_LIMITS + ", set_config('transaction_isolation', 'read committed', true), " + BY_INDEX
+          + ";\n";
+
+  private static final String HAS_BEGUN = "25001";
+
+  /**
    * A bitmap would be of the whole index range, however few of its rows are wanted. And where a
    * table seems to be empty, all of it, sorted, seems as good as the first rows of the index that
    * has their order.
@@ -315,7 +326,7 @@ final class PostgresStatements implements Statements {
 
   @Override
   public List<Known> lock(Session session, List<MessageRef> identities) throws SQLException {
-    return fenced(
+    return locking(
         session,
         LOCK_MESSAGES,
         params -> {
@@ -335,6 +346,25 @@ final class PostgresStatements implements Statements {
       Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)
       throws SQLException {
     return fenced(session, statement, bind, mapper);
+  }
+
+  /** In a transaction of a caller whatever was added under a lock has changed the row as well. */
+  @Override
+  public <T> List<T> locking(
+      Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)
+      throws SQLException {
+    if (session.foreign) {
+      return fenced(session, statement, bind, mapper);
+    }
+    try {
+      return session.queryNth(
+          limits(session, FENCE_OF_LOCK) + session.sql(statement), 1, bind, mapper);
+    } catch (SQLException e) {
+      if (HAS_BEGUN.equals(Errors.root(e).getSQLState())) {
+        throw new OtherIsolationException(e);
+      }
+      throw e;
+    }
   }
 
   @Override

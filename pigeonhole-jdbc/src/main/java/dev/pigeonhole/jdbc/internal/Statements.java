@@ -127,6 +127,16 @@ interface Statements {
   }
 
   /**
+   * The same for a statement that locks rows, so that later ones of its transaction show what is
+   * there then; refused where the transaction keeps a snapshot.
+   */
+  default <T> List<T> locking(
+      Session session, String statement, Session.Bind bind, Session.Mapper<T> mapper)
+      throws SQLException {
+    return guarded(session, statement, bind, mapper);
+  }
+
+  /**
    * Looks rows up by these numbers: {@code :seqs} in the template becomes the comparison that
    * follows a column.
    */

@@ -1,0 +1,39 @@
+package dev.pigeonhole.jdbc.internal;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sets nothing for a session: behind a pooler in transaction mode the next transaction may have
+ * another one, and the setting would stay behind for somebody else. Where the pool does not come
+ * with READ COMMITTED, each transaction begins with a statement that makes itself so.
+ */
+final class PostgresLoanSettings implements LoanSettings {
+  private static final int NOT_READ_YET = -1;
+  private static final String READ_COMMITTED = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
+
+  private volatile int own = NOT_READ_YET;
+
+  @Override
+  public @Nullable Restore apply(Connection connection, Duration silence) throws SQLException {
+    if (own == NOT_READ_YET) {
+      own = connection.getTransactionIsolation();
+    }
+    return null;
+  }
+
+  @Override
+  public @Nullable String beginning() {
+    int known = own;
+    return known == NOT_READ_YET || known == Connection.TRANSACTION_READ_COMMITTED
+        ? null
+        : READ_COMMITTED;
+  }
+
+  @Override
+  public void distrustSessions() {
+    own = Connection.TRANSACTION_NONE;
+  }
+}
