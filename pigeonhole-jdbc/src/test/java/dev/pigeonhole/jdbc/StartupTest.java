@@ -270,8 +270,7 @@ class StartupTest {
                       : call.go());
       assertThat(problems(hiding))
           .singleElement()
-          .satisfies(
-              problem -> assertThat(problem.code()).isEqualTo(ErrorCode.DATABASE_ISOLATION));
+          .satisfies(problem -> assertThat(problem.code()).isEqualTo(ErrorCode.DATABASE_ISOLATION));
     }
   }
 

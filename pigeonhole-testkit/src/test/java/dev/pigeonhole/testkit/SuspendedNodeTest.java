@@ -15,7 +15,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A virtual machine that is suspended: its monotonic clock stands still, and the wall clock not. */
+/**
+ * A virtual machine that is suspended: its monotonic clock stands still, and the wall clock not.
+ */
 class SuspendedNodeTest {
   private static final Duration BEAT = Duration.ofSeconds(2);
   private static final Duration DEAD_AFTER = Duration.ofSeconds(8);

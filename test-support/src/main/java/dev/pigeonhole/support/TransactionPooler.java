@@ -17,10 +17,10 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stands for a pooler in transaction mode in front of PostgreSQL, such as PgBouncer: a connection of
- * a client has a connection to the server for one transaction only, and the next one has another,
- * with whatever was set on that. It gives the connections to the server out in turn, where a real
- * pooler prefers the one that was used last, so what must not depend on luck does not.
+ * Stands for a pooler in transaction mode in front of PostgreSQL, such as PgBouncer: a connection
+ * of a client has a connection to the server for one transaction only, and the next one has
+ * another, with whatever was set on that. It gives the connections to the server out in turn, where
+ * a real pooler prefers the one that was used last, so what must not depend on luck does not.
  */
 public final class TransactionPooler implements AutoCloseable {
 

@@ -21,6 +21,10 @@ final class AheadRows {
 
   private static final int TABLE = 11;
 
+  // As the servers themselves refuse to write on a standby: the same may succeed later.
+  private static final String READ_ONLY = "25006";
+  private static final int READ_ONLY_ON_MARIADB = 1290;
+
   private final List<Ahead> questions;
   private final Map<Key, Ahead> highest = new LinkedHashMap<>();
   private final Map<Key, Long> poisoned = new HashMap<>();
@@ -39,9 +43,20 @@ final class AheadRows {
     return List.copyOf(highest.values());
   }
 
-  /** Takes a row that names its table behind the delivery's columns: d, l or p. */
+  /**
+   * Takes a row that names its table behind the delivery's columns: d, l or p. A row of s tells
+   * that a standby has answered, which may not know yet what stands before.
+   */
   Object add(ResultSet row) throws SQLException {
     String table = row.getString(TABLE);
+    if (table.equals("s")) {
+      throw new SQLException(
+          "A standby answered a read that decides the order of deliveries, and it may lag behind."
+              + " Send all statements of the inbox to the primary: read/write splitting is not"
+              + " supported.",
+          READ_ONLY,
+          READ_ONLY_ON_MARIADB);
+    }
     Delivery delivery = Session.delivery(row, table.equals("l"));
     Long hash = delivery.keyHash();
     Key key = new Key(delivery.cell(), hash == null ? 0 : hash);

@@ -91,6 +91,14 @@ interface Dialect {
   /** The isolation of the present transaction, as an expression. */
   String isolation();
 
+  /**
+   * Whether the server that evaluates it follows another one, as a condition; what it answers may
+   * be old. Null where there is no such server.
+   */
+  default @Nullable String isStandby() {
+    return null;
+  }
+
   /** Commits. All transactions of ours but migrations end here or in {@link #rollback}. */
   default void commit(Connection connection) throws SQLException {
     connection.commit();

@@ -96,6 +96,11 @@ final class MariaDbDialect implements Dialect {
   }
 
   @Override
+  public String isStandby() {
+    return "@@global.read_only <> 0";
+  }
+
+  @Override
   public String isolation() {
     return "@@tx_isolation";
   }

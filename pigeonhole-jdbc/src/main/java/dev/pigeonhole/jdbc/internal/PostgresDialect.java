@@ -67,6 +67,11 @@ final class PostgresDialect implements Dialect {
     return new PostgresLoanSettings();
   }
 
+  @Override
+  public String isStandby() {
+    return "pg_is_in_recovery()";
+  }
+
   /** Ends with the transaction, which is all that a pool of transactions gives us. */
   @Override
   public void limitSilence(Connection connection, Duration silence) throws SQLException {

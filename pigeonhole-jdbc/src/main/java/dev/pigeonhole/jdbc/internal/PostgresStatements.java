@@ -69,7 +69,9 @@ final class PostgresStatements implements Statements {
    * is refused, because the transaction has begun.
    */
   private static final String FENCE_OF_LOCK =
-      TIME_LIMITS + ", set_config('transaction_isolation', 'read committed', true), " + BY_INDEX
+      TIME_LIMITS
+          + ", set_config('transaction_isolation', 'read committed', true), "
+          + BY_INDEX
           + ";\n";
 
   private static final String HAS_BEGUN = "25001";
@@ -310,6 +312,8 @@ final class PostgresStatements implements Statements {
       FROM unnest(?::int[], ?::int[], ?::bigint[], ?::bigint[]) AS k(lane, handler, key_hash, top)
       JOIN {closed_key} c
         ON c.handler = ANY (ARRAY[k.handler]) AND c.key_hash = k.key_hash AND c.seq < k.top
+      UNION ALL
+      SELECT 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 's' WHERE pg_is_in_recovery()
       """
           .formatted(Ahead.MOST);
 

@@ -189,6 +189,10 @@ final class UnionReads {
             selects.add(select(session, AHEAD_CLOSED, cell, part));
           }
         });
+    String standby = session.dialect.isStandby();
+    if (standby != null) {
+      selects.add("(SELECT 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 's' FROM DUAL WHERE " + standby + ")\n");
+    }
     // One statement, whatever its length: the answers must be of one snapshot.
     session.query(union(selects), params -> {}, ahead::add);
     return ahead.read();

@@ -30,7 +30,8 @@ final class KnownProperties {
               "It is gone: a handler may take as long as it likes. A node is dead after"
                   + " pigeonhole.inbox.dead-after."),
           Map.entry("lock", "It is gone: there is no lock to win."),
-          Map.entry("retention.lock-name", "It is gone: the row of the table retention is the lock."),
+          Map.entry(
+              "retention.lock-name", "It is gone: the row of the table retention is the lock."),
           Map.entry(
               "retention.interval", "It is gone: the pace follows from the times that are kept."),
           Map.entry(
