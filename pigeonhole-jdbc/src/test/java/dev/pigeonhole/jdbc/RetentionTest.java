@@ -12,6 +12,7 @@ import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.AdminChange;
 import dev.pigeonhole.store.AdminQueries;
 import dev.pigeonhole.store.Operation;
+import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Place;
 import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.StoredMessage;
@@ -19,6 +20,7 @@ import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.StatementCounter;
 import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
 import dev.pigeonhole.tck.Judge;
 import java.time.Duration;
 import java.time.Instant;
@@ -27,8 +29,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -271,5 +275,44 @@ class RetentionTest {
     now.set(start.plus(Duration.ofDays(1)).plus(Duration.ofHours(2)));
     inbox.drain();
     assertThat(messages(database)).isZero();
+  }
+
+  /**
+   * H2 reads the tables of one statement one after the other, so a row that moves meanwhile can be
+   * in none of them. Here it is hidden during the first look and has arrived before the second one.
+   */
+  @Test
+  void whatMovesBetweenTheTwoLooksOfH2IsNotTakenForFinished() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.H2)) {
+      Schema.migrate(database.dataSource());
+      AtomicInteger looks = new AtomicInteger();
+      String move = "UPDATE \"pigeonhole_later\" SET seq = -seq";
+      Rig rig =
+          Rig.on(
+              database,
+              Intercepted.beforeStatements(
+                  database.pool(12),
+                  sql -> {
+                    if (sql.contains("'poisoned', seq, handler") && looks.incrementAndGet() <= 2) {
+                      database.execute(move);
+                    }
+                  }));
+      rig.accept(rig.message("m", rig.a, rig.b));
+      assertThat(rig.complete(List.of(rig.only(rig.a)))).isEmpty();
+      Outcome retry = new Outcome.RetryAfter(Duration.ZERO, Rig.failure("x"));
+      assertThat(rig.settle(List.of(rig.only(rig.b)), retry)).isEmpty();
+      looks.set(0);
+
+      int deleted =
+          rig.store
+              .maintenance()
+              .prune(new Judge(message -> Pruning.Fate.DELETE, null), 10)
+              .deleted();
+
+      assertThat(deleted).isZero();
+      assertThat(looks).as("looks").hasValueGreaterThanOrEqualTo(2);
+      assertThat(rig.only(rig.b)).isNotNull();
+      assertThat(rig.count("message")).isOne();
+    }
   }
 }

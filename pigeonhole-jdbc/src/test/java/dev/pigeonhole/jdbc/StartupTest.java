@@ -22,6 +22,7 @@ import dev.pigeonhole.support.H2Database;
 import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.List;
@@ -30,6 +31,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -37,6 +39,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** What a store refuses to start on, with the code that says why and the way out. */
 class StartupTest {
+  private static final String WRITE_DELAY =
+      "SELECT setting_value AS v FROM information_schema.settings"
+          + " WHERE setting_name = 'WRITE_DELAY'";
 
   private static List<Problem> problems(DataSource dataSource) {
     return problems(dataSource, Rig.SETTINGS);
@@ -401,12 +406,28 @@ class StartupTest {
       database.execute("SET WRITE_DELAY 500");
       Schema.migrate(database.dataSource());
       assertThat(problems(database.dataSource())).isEmpty();
-      assertThat(
-              database.rows(
-                  "SELECT setting_value AS v FROM information_schema.settings WHERE setting_name ="
-                      + " 'WRITE_DELAY'"))
+      assertThat(database.rows(WRITE_DELAY))
           .isNotEmpty()
           .allSatisfy(row -> assertThat(row.get("v")).isEqualTo("0"));
+    }
+  }
+
+  /** H2's own default is half a second; what a killed process had committed in it is lost. */
+  @Test
+  void dur11_hx01_aFileThatIsOpenedWithoutAnyDelayInItsAddressFlushesAtCommit(
+      @TempDir Path directory) {
+    String url = "jdbc:h2:file:" + directory.resolve("db");
+    TestDatabase database = TestDatabase.attach(url, "sa", "");
+    for (int opened = 1; opened <= 2; opened++) {
+      try (HikariDataSource pool = database.pool(12)) {
+        Schema.migrate(pool);
+        Rig rig = Rig.on(database, pool);
+        assertThat(database.rows(WRITE_DELAY))
+            .as("opened %d times", opened)
+            .isNotEmpty()
+            .allSatisfy(row -> assertThat(row.get("v")).isEqualTo("0"));
+        rig.accept(rig.message("m-" + opened, rig.a));
+      } // with its last connection the database is closed
     }
   }
 

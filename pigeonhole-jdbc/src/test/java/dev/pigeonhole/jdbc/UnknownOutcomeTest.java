@@ -15,7 +15,10 @@ import dev.pigeonhole.support.StatementFault;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -93,6 +96,53 @@ class UnknownOutcomeTest {
     Eventually.until(Duration.ofMinutes(3), () -> direct.count("receipt") == 1);
     assertThat(direct.count("delivery")).isZero();
     assertThat(direct.count("later")).isZero();
+  }
+
+  /** The token tells whose the row is that the second try finds. */
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void dur02_whatAnotherNodeStoredBeforeTheSecondTryIsNotTakenForOurs(DatabaseKind kind) {
+    start(kind);
+    Rig direct = Rig.on(database, database.pool(5));
+    AtomicReference<Runnable> between = new AtomicReference<>(() -> {});
+    AtomicInteger hits = new AtomicInteger();
+    Rig interrupted =
+        Rig.on(
+            database,
+            Intercepted.beforeConnecting(
+                database.through(proxy).dataSource(),
+                () -> {
+                  if (proxy.hits() > hits.get()) {
+                    between.getAndSet(() -> {}).run();
+                  }
+                }));
+    for (StatementFault fault : StatementFault.values()) {
+      for (String content : List.of("the same", "something else")) {
+        String id = fault + " " + content;
+        List<AcceptResult> theirs = new ArrayList<>();
+        between.set(() -> theirs.add(direct.accept(Rig.message(id, content, direct.a))));
+        hits.set(proxy.hits());
+        proxy.atStatement(commitOf(kind, "WITH base"), 1, fault);
+
+        AcceptResult ours =
+            interrupted.accept(Rig.message(id, "the same", interrupted.a, interrupted.b));
+
+        assertThat(theirs).as(id).hasSize(1);
+        if (ours instanceof AcceptResult.Stored) {
+          assertThat(theirs.get(0)).as(id).isNotInstanceOf(AcceptResult.Stored.class);
+        } else {
+          assertThat(theirs.get(0)).as(id).isInstanceOf(AcceptResult.Stored.class);
+          if (content.equals("the same")) {
+            assertThat(((AcceptResult.Known) ours).added()).as(id).containsExactly(interrupted.b);
+          } else {
+            assertThat(ours).as(id).isInstanceOf(AcceptResult.Differs.class);
+          }
+        }
+        if (fault == StatementFault.REQUEST_LOST) {
+          assertThat(ours).as(id).isNotInstanceOf(AcceptResult.Stored.class);
+        }
+      }
+    }
   }
 
   @ParameterizedTest
