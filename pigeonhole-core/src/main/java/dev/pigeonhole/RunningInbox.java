@@ -11,7 +11,10 @@ public interface RunningInbox extends AutoCloseable {
   /** Blocks until it has stopped: somebody has closed it, or it ran out of memory. */
   void awaitStopped() throws InterruptedException;
 
-  /** Whether its loops are alive and its node has beaten lately. */
+  /**
+   * Whether its loops are alive, its node has beaten lately, and its reader has completed a turn
+   * within {@code 5 × deadAfter}. A reader that cannot read starts no work although it is alive.
+   */
   boolean healthy();
 
   /**

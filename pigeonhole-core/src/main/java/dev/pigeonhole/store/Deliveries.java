@@ -2,6 +2,7 @@ package dev.pigeonhole.store;
 
 import dev.pigeonhole.Failure;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -41,8 +42,27 @@ public interface Deliveries {
    */
   Map<Integer, Integer> waiting(List<Cell> cells, int atMost);
 
-  /** Messages by number; one that is gone is missing from the answer. */
-  Map<Long, StoredMessage> load(Collection<Long> seqs);
+  /**
+   * Messages by number, as many in the order of the list as have no more than {@code bytes} of
+   * content and headers together. The first one is loaded whatever its size. Edited content is not
+   * counted, so at most {@link #EDITED_AT_ONCE} edited messages are loaded.
+   */
+  Loaded load(List<Long> seqs, long bytes);
+
+  /** See {@link #load(List, long)}. */
+  int EDITED_AT_ONCE = 4;
+
+  /** Messages by number, however large they are; one that is gone is missing from the answer. */
+  default Map<Long, StoredMessage> load(Collection<Long> seqs) {
+    Map<Long, StoredMessage> all = new HashMap<>();
+    List<Long> open = List.copyOf(seqs);
+    while (!open.isEmpty()) {
+      Loaded part = load(open, Long.MAX_VALUE);
+      all.putAll(part.messages());
+      open = List.copyOf(part.left());
+    }
+    return all;
+  }
 
   /** The newest recorded failure of each of these deliveries that has one. */
   Map<Delivery, Failure> lastFailures(List<Delivery> deliveries);

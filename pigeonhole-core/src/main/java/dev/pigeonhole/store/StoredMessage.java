@@ -40,6 +40,26 @@ public record StoredMessage(
     return with(null, contentHash, Map.of());
   }
 
+  /** With the content and the headers that its row was read without. */
+  public StoredMessage withBody(byte @Nullable [] itsContent, byte[] itsHeaders) {
+    return new StoredMessage(
+        seq,
+        version,
+        source,
+        id,
+        type,
+        channel,
+        transport,
+        orderingKey,
+        itsContent,
+        contentType,
+        itsHeaders,
+        contentHash,
+        occurredAt,
+        receivedAt,
+        edits);
+  }
+
   /** As it is after an operator has edited it. */
   public StoredMessage edited(Map<Integer, EditedContent> byHandler) {
     return with(content, contentHash, Map.copyOf(byHandler));

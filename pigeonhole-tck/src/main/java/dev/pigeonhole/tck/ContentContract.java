@@ -3,9 +3,11 @@ package dev.pigeonhole.tck;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.Loaded;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.StoredMessage;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -156,6 +158,51 @@ abstract class ContentContract extends StoreFixture {
     assertThat(load(seq).headers()).containsExactly(4);
     assertThat(known(message("m").content(new byte[] {1, 2, 3}).to(a).build()).seq())
         .isEqualTo(seq);
+  }
+
+  @Test
+  void aLoadBringsNoMoreContentThanWasAskedFor() {
+    List<Long> seqs = new ArrayList<>();
+    for (int i = 0; i < 6; i++) {
+      seqs.add(stored(message("large-" + i).content(new byte[100_000]).to(a).build()));
+      seqs.add(stored(message("small-" + i).content(new byte[10]).to(a).build()));
+    }
+    seqs.add(stored(message("headers").headers(new byte[100_000]).to(a).build()));
+    long gone = seqs.get(seqs.size() - 1) + 1;
+    List<Long> open = new ArrayList<>(seqs);
+    open.add(gone);
+    Map<Long, StoredMessage> all = new HashMap<>();
+
+    for (int round = 0; !open.isEmpty(); round++) {
+      assertThat(round).isLessThan(seqs.size());
+      Loaded part = store.deliveries().load(open, 250_000);
+      assertThat(part.messages()).containsKey(open.get(0)).doesNotContainKey(gone);
+      assertThat(part.messages().values().stream().mapToLong(ContentContract::size).sum())
+          .isLessThanOrEqualTo(250_000);
+      assertThat(part.left()).doesNotContainAnyElementsOf(part.messages().keySet());
+      all.putAll(part.messages());
+      open = new ArrayList<>(part.left());
+    }
+
+    assertThat(all).containsOnlyKeys(seqs);
+    assertThat(all.values().stream().mapToLong(ContentContract::size).sum())
+        .isGreaterThan(7 * 100_000);
+  }
+
+  private static long size(StoredMessage message) {
+    return message.headers().length + present(message.content()).length;
+  }
+
+  @Test
+  void theFirstMessageIsLoadedWhateverItsSize() {
+    long large = stored(message("large").content(new byte[100_000]).to(a).build());
+    long other = stored(message("other").content(new byte[100_000]).to(a).build());
+
+    Loaded loaded = store.deliveries().load(List.of(large, other), 1);
+
+    assertThat(loaded.messages()).containsOnlyKeys(large);
+    assertThat(present(loaded.messages().get(large)).content()).hasSize(100_000);
+    assertThat(loaded.left()).containsExactly(other);
   }
 
   @Test

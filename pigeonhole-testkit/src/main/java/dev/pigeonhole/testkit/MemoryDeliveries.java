@@ -11,6 +11,7 @@ import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.DuePosition;
 import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
+import dev.pigeonhole.store.Loaded;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.SettleResult;
 import dev.pigeonhole.store.Settlement;
@@ -18,7 +19,6 @@ import dev.pigeonhole.store.StoredMessage;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -132,18 +132,35 @@ final class MemoryDeliveries implements Deliveries {
   }
 
   @Override
-  public Map<Long, StoredMessage> load(Collection<Long> seqs) {
+  public Loaded load(List<Long> seqs, long bytes) {
     return tables.commit(
         () -> {
           Map<Long, StoredMessage> found = new HashMap<>();
+          Set<Long> left = new LinkedHashSet<>();
+          long free = bytes;
+          int edited = 0;
           for (Long seq : seqs) {
             MessageRow row = tables.messages.get(seq);
-            if (row != null) {
-              found.put(seq, row.stored());
+            if (row == null) {
+              continue;
+            }
+            StoredMessage message = row.stored();
+            long size = size(message);
+            boolean tooMany = !message.edits().isEmpty() && ++edited > EDITED_AT_ONCE;
+            if (tooMany || (size > free && !seq.equals(seqs.get(0)))) {
+              left.add(seq);
+            } else {
+              free -= size;
+              found.put(seq, message);
             }
           }
-          return found;
+          return new Loaded(found, left);
         });
+  }
+
+  private static long size(StoredMessage message) {
+    byte[] content = message.content();
+    return message.headers().length + (content == null ? 0 : content.length);
   }
 
   @Override

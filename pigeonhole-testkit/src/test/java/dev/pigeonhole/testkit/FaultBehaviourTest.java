@@ -13,6 +13,7 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.Received;
 import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.store.Cell;
@@ -377,6 +378,78 @@ class FaultBehaviourTest {
         .hasSize(3)
         .allSatisfy(event -> assertThat(event.loop()).isEqualTo("reader"));
     assertThat(events.of(InboxEvent.Restarted.class).get(0).cause()).hasMessage("bug 1");
+  }
+
+  @Test
+  void aLoadThatTheDriverHasNoMemoryForIsHalvedUntilItSucceeds() {
+    List<Long> asked = new CopyOnWriteArrayList<>();
+    inbox.inbox();
+    for (int i = 0; i < 20; i++) {
+      inbox.receive("m" + i, "x");
+    }
+    store.around(
+        "load",
+        call -> {
+          asked.add((Long) call.argument(1));
+          if (asked.size() <= 3) {
+            throw outOfMemoryInTheDriver();
+          }
+          return call.proceed();
+        });
+
+    inbox.start().awaitDrained();
+
+    assertThat(inbox).has(40, DeliveryState.COMPLETED);
+    long first = asked.get(0);
+    assertThat(asked.subList(0, 4)).containsExactly(first, first / 2, first / 4, first / 8);
+    assertThat(events.heard(InboxEvent.Restarted.class)).isFalse();
+  }
+
+  private static StoreException outOfMemoryInTheDriver() {
+    return new StoreException(
+        StoreException.Kind.TRANSIENT,
+        ErrorCode.DATABASE_TRANSIENT,
+        "53200",
+        new IllegalStateException("driver", new OutOfMemoryError("test")));
+  }
+
+  @Test
+  @Timeout(600)
+  void aReaderThatHasNoMemoryForASingleMessageStopsItsNode() throws InterruptedException {
+    store.around(
+        "load",
+        call -> {
+          throw outOfMemoryInTheDriver();
+        });
+    RunningInbox running = inbox.inbox().start();
+    inbox.receive("m", "x");
+
+    running.awaitStopped();
+
+    assertThat(running.healthy()).isFalse();
+    store.unhook("load");
+    inbox.start().awaitDrained();
+    assertThat(inbox).has(2, DeliveryState.COMPLETED);
+  }
+
+  @Test
+  @Timeout(600)
+  void aReaderThatCannotReadMakesItsNodeUnhealthy() {
+    TestInbox blind =
+        TestInbox.on(store, new TestClock(), channel)
+            .with(it -> it.beat(ofMillis(100)).deadAfter(ofSeconds(1)));
+    store.around(
+        "fresh",
+        call -> {
+          throw Kind.TRANSIENT.thrown.get();
+        });
+    try (RunningInbox running = blind.inbox().start()) {
+      assertThat(running.healthy()).isTrue();
+      blind.await("a node that is not healthy", () -> !running.healthy());
+      assertThat(store.calls("beat")).isPositive();
+      store.unhook("fresh");
+      blind.await("a healthy node", running::healthy);
+    }
   }
 
   @Test

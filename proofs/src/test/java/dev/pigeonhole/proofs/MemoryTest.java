@@ -3,9 +3,11 @@ package dev.pigeonhole.proofs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
+import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.RunningInbox;
+import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.support.DatabaseKind;
@@ -78,16 +80,64 @@ class MemoryTest {
     }
   }
 
+  static List<DatabaseKind> databases() {
+    return List.of(DatabaseKind.POSTGRES, DatabaseKind.MARIADB).subList(0, Size.of(1, 2));
+  }
+
+  /** Nearly as much as an inbox takes by default. */
+  private static final int LARGE = 990_000;
+
+  private static final int SMALL = 2_000;
+
+  /**
+   * After many small messages a reader expects small ones. The large ones that come then are
+   * several times as large as its heap.
+   */
+  @ParameterizedTest
+  @MethodSource("databases")
+  void largeMessagesBehindSmallOnesAreReadInParts(DatabaseKind kind) {
+    int large = Size.of(120, 500);
+    String heap = Size.of(64, 256) + "m";
+    try (TestDatabase database = TestDatabases.open(kind)) {
+      Schema.migrate(database.dataSource());
+      Inbox inbox = inbox(database.pool(6), new AtomicInteger());
+      try (JavaProcess worker =
+          JavaProcess.of(Delivering.class)
+              .heap(heap)
+              .option("-XX:+ExitOnOutOfMemoryError")
+              .args(database.jdbcUrl(), database.user(), database.password(), SMALL + large)
+              .start()) {
+        accept(inbox, "small", SMALL, "x".repeat(50));
+        Eventually.until("small ones", PATIENCE, () -> Tables.count(database, "receipt") == SMALL);
+        inbox.admin().pause("count", "so that they wait for it all at once");
+        worker.awaitLine("PAUSED", PATIENCE);
+        accept(inbox, "large", large, "x".repeat(LARGE));
+        inbox.admin().resume("count", "now");
+
+        worker.awaitLine("PEAK", PATIENCE);
+        assertThat(worker.waitFor(Duration.ofMinutes(2))).as("exit code").isZero();
+      }
+      assertThat(Tables.count(database, "receipt")).isEqualTo(SMALL + large);
+      assertThat(Tables.count(database, "poison")).isZero();
+    }
+  }
+
+  private static void accept(Inbox inbox, String ids, int messages, String payload) {
+    int together = Math.max(1, Math.min(BATCH, (8 << 20) / payload.length()));
+    for (int first = 0; first < messages; first += together) {
+      List<Acceptance> answers =
+          inbox.accept(
+              CHANNEL,
+              IntStream.range(first, Math.min(messages, first + together))
+                  .mapToObj(number -> Message.of(ids + "-" + number, payload))
+                  .toList());
+      assertThat(answers).hasOnlyElementsOfType(Acceptance.Accepted.class);
+    }
+  }
+
   private static void accept(Inbox inbox, int messages) {
     // The payloads alone are more than the heap of the worker can hold.
-    String payload = "x".repeat(1_000);
-    for (int first = 0; first < messages; first += BATCH) {
-      inbox.accept(
-          CHANNEL,
-          IntStream.range(first, first + BATCH)
-              .mapToObj(number -> Message.of("m-" + number, payload))
-              .toList());
-    }
+    accept(inbox, "m", messages, "x".repeat(1_000));
   }
 
   private static Inbox inbox(HikariDataSource pool, AtomicInteger handled) {
@@ -98,6 +148,12 @@ class MemoryTest {
                 .on(String.class)
                 .handle("count", payload -> handled.incrementAndGet())
                 .build())
+        .listener(
+            event -> {
+              if (event instanceof InboxEvent.HandlerPaused) {
+                System.out.println("PAUSED");
+              }
+            })
         .build();
   }
 

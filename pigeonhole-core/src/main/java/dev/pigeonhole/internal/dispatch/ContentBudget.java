@@ -5,14 +5,19 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * How much content waits for the slots of one handler, and for how many rows more there is memory.
  * What a row will bring is known only when it is loaded, so it is taken for as large as the last
- * ones were; to begin with, for large. Rows are added by one thread and removed by many.
+ * ones were; {@link LoadLimit} keeps a load small whose rows are larger than that. Rows are added
+ * by one thread and removed by many.
  */
 final class ContentBudget {
-  private static final long BYTES = 16 << 20;
-  private static final long FIRST_GUESS = BYTES / 32;
+  private static final long FIRST_GUESS = 1 << 10;
 
+  private final long bytes;
   private final AtomicLong waiting = new AtomicLong();
   private volatile long typical = FIRST_GUESS; // written by the thread that adds
+
+  ContentBudget(long bytes) {
+    this.bytes = bytes;
+  }
 
   void add(Work work) {
     long size = size(work);
@@ -26,7 +31,7 @@ final class ContentBudget {
 
   /** For how many rows there is memory; below one for none. */
   int rows() {
-    return (int) Math.min(Integer.MAX_VALUE, (BYTES - waiting.get()) / typical);
+    return (int) Math.min(Integer.MAX_VALUE, (bytes - waiting.get()) / typical);
   }
 
   private static long size(Work work) {

@@ -40,8 +40,13 @@ import org.slf4j.LoggerFactory;
  * up. Ordered rows never are: an accept on another node may have come first.
  */
 final class Dispatcher {
-  /** What the dispatcher is told about its inbox. */
-  record Settings(int batchSize, int maxCrashes, Duration pollMin, Duration pollMax) {}
+  /**
+   * What the dispatcher is told about its inbox.
+   *
+   * @param loadBytes how much content a load brings at most
+   */
+  record Settings(
+      int batchSize, int maxCrashes, Duration pollMin, Duration pollMax, long loadBytes) {}
 
   private static final Logger LOG = LoggerFactory.getLogger(Dispatcher.class);
 
@@ -90,8 +95,7 @@ final class Dispatcher {
     this.keys =
         new OrderedKeys(
             store, lines.all(), new KeyedRows(lines, cells, open, reads, settler, this::admit));
-    this.loader =
-        new Loader(store, endings, node, settings.maxCrashes(), lines, cells, open, this::gone);
+    this.loader = new Loader(store, endings, node, settings, lines, cells, open, this::gone);
   }
 
   // ---- mail, from any thread

@@ -115,6 +115,8 @@ public final class Engine {
             // By hand nobody beats while a handler runs, and nobody is in a hurry.
             () -> stopping || (timer != null && !node.beating()),
             new Around(fatal, timer == null));
+    long memory = Runtime.getRuntime().maxMemory();
+    long content = LoadLimit.share(memory, registry.handlers().size());
     Map<Integer, HandlerLine> byFamily = new HashMap<>();
     for (BoundHandler handler : registry.handlers()) {
       Integer atMost = handler.spec().atMost();
@@ -124,6 +126,7 @@ public final class Engine {
               handler,
               slots,
               Math.max(BATCHES_AT_ONCE * settings.batchSize(), 2 * slots),
+              new ContentBudget(content),
               rate(handler, settings, timer != null),
               new Breaker(timer == null ? null : handler.spec().pausingAfter()),
               executor,
@@ -142,7 +145,8 @@ public final class Engine {
                 settings.batchSize(),
                 settings.maxCrashes(),
                 settings.pollMin(),
-                settings.pollMax()),
+                settings.pollMax(),
+                LoadLimit.share(memory, 1)),
             node,
             store.clock(),
             lines,

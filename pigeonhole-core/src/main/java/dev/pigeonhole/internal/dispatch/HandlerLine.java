@@ -42,11 +42,12 @@ final class HandlerLine {
   private final BiConsumer<HandlerLine, List<Work>> runner;
   private final Places<Work> queue = new Places<>();
   private final AtomicInteger queued = new AtomicInteger();
-  private final ContentBudget content = new ContentBudget();
+  private final ContentBudget content;
   private final AtomicInteger active = new AtomicInteger();
   private final AtomicInteger stuck = new AtomicInteger();
 
   /**
+   * @param content what may wait for the slots
    * @param quiet while true no work is started, because a suspect runs alone
    * @param runner runs a group of work to its end on the calling thread
    */
@@ -54,6 +55,7 @@ final class HandlerLine {
       BoundHandler handler,
       int slots,
       int capacity,
+      ContentBudget content,
       RateLimit rate,
       Breaker breaker,
       Executor executor,
@@ -62,6 +64,7 @@ final class HandlerLine {
     this.handler = handler;
     this.slots = slots;
     this.capacity = capacity;
+    this.content = content;
     this.rate = rate;
     this.breaker = breaker;
     this.executor = executor;
@@ -124,17 +127,25 @@ final class HandlerLine {
     }
   }
 
+  /** Lets a row wait to be loaded before all others: it was its turn, and the load was full. */
+  void waitsFirst(Delivery row) {
+    ready.addPlaced(row, Long.MIN_VALUE);
+  }
+
   /**
    * How many rows may be handed to the slots now: no more than their content may take of the
-   * memory. With a rate no more than they can begin: what waited in the queue would begin all at
-   * once.
+   * memory, but one for each slot. With a rate no more than they can begin: what waited in the
+   * queue would begin all at once.
    */
   int takes(int most) {
-    int free = startable() - queued.get();
+    int inQueue = queued.get();
+    int inMemory = Math.min(most, Math.max(slots - inQueue, content.rows()));
     if (!rate.limited()) {
-      return Math.min(most, Math.max(free, content.rows()));
+      return inMemory;
     }
-    return breaker.closed(System.nanoTime()) ? 0 : Math.max(0, Math.min(most, free));
+    return breaker.closed(System.nanoTime())
+        ? 0
+        : Math.max(0, Math.min(inMemory, startable() - inQueue));
   }
 
   /** Whether a row that has just come in may begin at once; then it is counted as begun. */

@@ -4,13 +4,16 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.internal.registry.BoundHandler;
+import dev.pigeonhole.internal.registry.Faults;
 import dev.pigeonhole.internal.rescue.Node;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.Loaded;
+import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.StoredMessage;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -30,6 +33,7 @@ final class Loader {
   private final HandlerLines lines;
   private final OwnedCells cells;
   private final OpenRows open;
+  private final LoadLimit limit;
   private final Consumer<Delivery> gone;
 
   /**
@@ -39,7 +43,7 @@ final class Loader {
       Deliveries store,
       Endings endings,
       Node node,
-      int maxCrashes,
+      Dispatcher.Settings settings,
       HandlerLines lines,
       OwnedCells cells,
       OpenRows open,
@@ -47,15 +51,17 @@ final class Loader {
     this.store = store;
     this.endings = endings;
     this.node = node;
-    this.maxCrashes = maxCrashes;
+    this.maxCrashes = settings.maxCrashes();
     this.lines = lines;
     this.cells = cells;
     this.open = open;
+    this.limit = new LoadLimit(settings.loadBytes());
     this.gone = gone;
   }
 
   /**
-   * The work of these rows, as far as they can be run.
+   * The work of these rows, as far as they can be run. Those whose content would be too much at
+   * once wait in front of all others.
    *
    * @param normal the place of what comes in without a priority now
    */
@@ -101,7 +107,7 @@ final class Loader {
   }
 
   private List<Work> works(List<Delivery> rows, long normal) {
-    Set<Long> seqs = new HashSet<>();
+    Set<Long> seqs = new LinkedHashSet<>();
     List<Delivery> retried = new ArrayList<>();
     for (Delivery row : rows) {
       seqs.add(row.seq());
@@ -109,13 +115,15 @@ final class Loader {
         retried.add(row);
       }
     }
-    Map<Long, StoredMessage> messages = store.load(seqs);
+    Loaded loaded = load(List.copyOf(seqs));
     Map<Delivery, Failure> failures = retried.isEmpty() ? Map.of() : store.lastFailures(retried);
     List<Work> works = new ArrayList<>(rows.size());
     for (Delivery row : rows) {
-      StoredMessage message = messages.get(row.seq());
+      StoredMessage message = loaded.messages().get(row.seq());
       CellState cell = cells.get(row.cell());
-      if (message != null && !message.isOf(row)) {
+      if (loaded.left().contains(row.seq())) {
+        lines.of(row.cell()).waitsFirst(row);
+      } else if (message != null && !message.isOf(row)) {
         gone.accept(row);
       } else if (message == null) {
         poison(
@@ -132,6 +140,31 @@ final class Loader {
       }
     }
     return works;
+  }
+
+  private Loaded load(List<Long> seqs) {
+    long most = limit.bytes();
+    try {
+      Loaded loaded = store.load(seqs, most);
+      limit.succeeded();
+      return loaded;
+    } catch (RuntimeException | OutOfMemoryError e) {
+      OutOfMemoryError cause = Faults.outOfMemory(e);
+      if (cause == null) {
+        throw e;
+      }
+      if (!limit.outOfMemory()) {
+        throw cause;
+      }
+      String text =
+          "There was no memory to load up to %d messages with %d bytes of content; the next load"
+              + " brings half of that. Give the process more heap, or lower maxPayload(…).";
+      throw new StoreException(
+          StoreException.Kind.TRANSIENT,
+          ErrorCode.DATABASE_TRANSIENT,
+          text.formatted(seqs.size(), most),
+          null);
+    }
   }
 
   private void poisonKiller(Delivery row) {

@@ -2,6 +2,7 @@ package dev.pigeonhole.internal.lifecycle;
 
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.dispatch.Events;
+import dev.pigeonhole.internal.registry.Faults;
 import dev.pigeonhole.store.StoreException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -31,6 +32,7 @@ final class Loop {
   private final Consumer<Throwable> fatal;
   private final Thread thread;
   private volatile boolean stopped;
+  private volatile long lastGoodTurn = System.nanoTime();
   private boolean storeDown; // the loop's own thread alone
 
   /**
@@ -55,11 +57,17 @@ final class Loop {
   }
 
   void start() {
+    lastGoodTurn = System.nanoTime();
     thread.start();
   }
 
   boolean alive() {
     return thread.isAlive();
+  }
+
+  /** Whether it has completed a turn within this time, or has not begun so long ago. */
+  boolean advancesWithin(Duration limit) {
+    return System.nanoTime() - lastGoodTurn < limit.toNanos();
   }
 
   /**
@@ -96,11 +104,17 @@ final class Loop {
     while (!stopped) {
       try {
         turn.run();
+        lastGoodTurn = System.nanoTime();
         if (storeDown) {
           storeDown = false;
           LOG.info("The {} of inbox {} reaches the store again", role, events.inbox());
         }
       } catch (StoreException e) {
+        OutOfMemoryError noMemory = Faults.outOfMemory(e);
+        if (noMemory != null) {
+          giveUp(noMemory);
+          continue;
+        }
         if (!storeDown) {
           storeDown = true;
           LOG.warn("The {} of inbox {} waits for the store", role, events.inbox(), e);
@@ -110,13 +124,17 @@ final class Loop {
       } catch (InterruptedException e) {
         // Nobody has a reason to interrupt our own threads; go on unless we were told to stop.
       } catch (OutOfMemoryError e) {
-        tellFatal(e);
-        pause(restartDelay);
-        recover();
+        giveUp(e);
       } catch (Throwable e) {
         restart(e);
       }
     }
+  }
+
+  private void giveUp(OutOfMemoryError error) {
+    tellFatal(error);
+    pause(restartDelay);
+    recover();
   }
 
   /** Where there is no memory for another thread there may be none for whoever is to stop us. */

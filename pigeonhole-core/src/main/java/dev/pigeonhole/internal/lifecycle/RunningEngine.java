@@ -42,6 +42,7 @@ final class RunningEngine implements RunningInbox {
   private final Events events;
   private final Engine engine;
   private final Duration stopGrace;
+  private final Duration readerLimit;
   private final @Nullable ExecutorService ownWorkers;
   private final ScheduledExecutorService timer;
   private final Runnable onStopped;
@@ -75,6 +76,8 @@ final class RunningEngine implements RunningInbox {
     this.sources = sources;
     this.wakeUps = wakeUps;
     this.stopGrace = settings.stopGrace();
+    // A turn waits for pollMax, and everything that it asks the store has limits of its own.
+    this.readerLimit = settings.deadAfter().multipliedBy(5).plus(settings.pollMax());
     this.ownWorkers = ownWorkers;
     this.timer = timer;
     this.onStopped = onStopped;
@@ -177,6 +180,7 @@ final class RunningEngine implements RunningInbox {
   public boolean healthy() {
     return !stopping.get()
         && engine.beating()
+        && reader.advancesWithin(readerLimit)
         && List.of(reader, settler, beat, backlog).stream().allMatch(Loop::alive)
         && (pruner == null || pruner.alive());
   }

@@ -1,11 +1,15 @@
 package dev.pigeonhole.internal.registry;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Tells what one message has brought upon itself from what concerns all of them. Whatever the
  * application's code throws for a message is that message's fault: if it were taken for an outage,
  * its source would bring the same message again for ever, and nothing behind it.
  */
 public final class Faults {
+  private static final int DEEPEST = 50;
+
   private Faults() {}
 
   /**
@@ -23,5 +27,17 @@ public final class Faults {
       Thread.currentThread().interrupt();
       throw new IllegalStateException("interrupted", thrown);
     }
+  }
+
+  /** The lack of memory that this is about: drivers wrap it like an error of the database. */
+  public static @Nullable OutOfMemoryError outOfMemory(@Nullable Throwable thrown) {
+    int depth = 0;
+    for (Throwable each = thrown; each != null && depth < DEEPEST; each = each.getCause()) {
+      if (each instanceof OutOfMemoryError error) {
+        return error;
+      }
+      depth++;
+    }
+    return null;
   }
 }

@@ -16,8 +16,8 @@ class ContentBudgetTest {
   }
 
   @Test
-  void beforeAnythingIsKnownOfTheSizesFewAreLoaded() {
-    assertThat(line.takes(2_000)).isEqualTo(32);
+  void beforeAnythingIsKnownOfTheSizesTheLimitOfALoadIsEnough() {
+    assertThat(line.takes(2_000)).isEqualTo(2_000);
   }
 
   @Test

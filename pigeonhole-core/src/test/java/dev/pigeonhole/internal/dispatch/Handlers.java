@@ -44,6 +44,7 @@ final class Handlers {
         handler,
         slots,
         capacity,
+        new ContentBudget(16 << 20),
         new RateLimit(null, 1, 0),
         new Breaker(null),
         Runnable::run,

@@ -13,14 +13,13 @@ import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.DuePosition;
 import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
+import dev.pigeonhole.store.Loaded;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.SettleResult;
 import dev.pigeonhole.store.Settlement;
-import dev.pigeonhole.store.StoredMessage;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -106,7 +105,7 @@ class ReadsTest {
     }
 
     @Override
-    public Map<Long, StoredMessage> load(Collection<Long> seqs) {
+    public Loaded load(List<Long> seqs, long bytes) {
       throw new UnsupportedOperationException();
     }
 
@@ -136,7 +135,7 @@ class ReadsTest {
   private Reads reads(List<CellState> cells) {
     return new Reads(
         store,
-        new Dispatcher.Settings(500, 3, Duration.ofMillis(100), Duration.ofSeconds(1)),
+        new Dispatcher.Settings(500, 3, Duration.ofMillis(100), Duration.ofSeconds(1), 1 << 20),
         cells,
         asked -> line,
         () -> now);

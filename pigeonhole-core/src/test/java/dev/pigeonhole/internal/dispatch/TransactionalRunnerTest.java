@@ -121,7 +121,15 @@ class TransactionalRunnerTest {
             () -> false,
             new Around());
     return new HandlerLine(
-        bound, slots, 100, new RateLimit(null, 1, 0), breaker, workers, () -> false, runner::run);
+        bound,
+        slots,
+        100,
+        new ContentBudget(1 << 20),
+        new RateLimit(null, 1, 0),
+        breaker,
+        workers,
+        () -> false,
+        runner::run);
   }
 
   private void hang() {

@@ -159,9 +159,8 @@ final class AdminDetail {
     List<Listed<DeliveryView>> deliveries = lists.rows(all, new Slice(null, true, MOST_HANDLERS));
     return jdbc.read(
         session -> {
-          Map<Long, StoredMessage> messages =
-              JdbcDeliveries.load(session, statements, List.of(found.seq()));
-          StoredMessage message = messages.get(found.seq());
+          StoredMessage message =
+              Loads.load(session, statements, List.of(found.seq()), 1).messages().get(found.seq());
           if (message == null) { // pruned in between
             return Optional.empty();
           }

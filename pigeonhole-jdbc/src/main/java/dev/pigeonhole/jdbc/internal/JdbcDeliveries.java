@@ -11,16 +11,13 @@ import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
-import dev.pigeonhole.store.EditedContent;
+import dev.pigeonhole.store.Loaded;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.SettleResult;
 import dev.pigeonhole.store.Settlement;
-import dev.pigeonhole.store.StoredMessage;
-import dev.pigeonhole.store.Versions;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -46,19 +43,6 @@ final class JdbcDeliveries implements Deliveries {
              WHERE lane IN (%2$s) AND handler = %1$d AND place > 0 LIMIT %3$d)
             LIMIT %3$d) w%1$d
       """;
-
-  // Index: message_pk.
-  static final String LOAD =
-      """
-      SELECT seq, source, id, type, channel, transport, ordering_key, content, content_type, headers,
-             content_hash, occurred_at, received_at, edited, token
-      FROM {message}
-      WHERE seq :seqs
-      """;
-
-  // Index: edit_pk.
-  private static final String EDITS =
-      "SELECT seq, handler, content, content_hash FROM {edit} WHERE seq :seqs";
 
   // Index: failure_pk.
   private static final String FAILURES =
@@ -136,65 +120,8 @@ final class JdbcDeliveries implements Deliveries {
   }
 
   @Override
-  public Map<Long, StoredMessage> load(Collection<Long> seqs) {
-    return seqs.isEmpty() ? Map.of() : jdbc.read(session -> load(session, statements, seqs));
-  }
-
-  static Map<Long, StoredMessage> load(
-      Session session, Statements statements, Collection<Long> seqs) throws SQLException {
-    Map<Long, StoredMessage> messages = new HashMap<>();
-    List<Long> edited = new ArrayList<>();
-    for (List<Long> part : Lists.chunks(List.copyOf(seqs), SEQS_PER_STATEMENT)) {
-      statements.bySeqs(
-          session,
-          LOAD,
-          part,
-          row -> {
-            StoredMessage message = message(session, row);
-            if (row.getBoolean(14)) {
-              edited.add(message.seq());
-            }
-            return messages.put(message.seq(), message);
-          });
-    }
-    if (!edited.isEmpty()) {
-      edits(session, statements, edited)
-          .forEach((seq, edits) -> messages.computeIfPresent(seq, (any, it) -> it.edited(edits)));
-    }
-    return messages;
-  }
-
-  private static Map<Long, Map<Integer, EditedContent>> edits(
-      Session session, Statements statements, List<Long> seqs) throws SQLException {
-    Map<Long, Map<Integer, EditedContent>> edits = new HashMap<>();
-    statements.bySeqs(
-        session,
-        EDITS,
-        seqs,
-        row ->
-            edits
-                .computeIfAbsent(row.getLong(1), any -> new HashMap<>())
-                .put(row.getInt(2), new EditedContent(row.getBytes(3), row.getBytes(4))));
-    return edits;
-  }
-
-  static StoredMessage message(Session session, ResultSet row) throws SQLException {
-    return new StoredMessage(
-        row.getLong(1),
-        Versions.first(row.getLong(15)),
-        row.getString(2),
-        row.getString(3),
-        row.getString(4),
-        row.getString(5),
-        row.getString(6),
-        row.getString(7),
-        row.getBytes(8),
-        row.getString(9),
-        row.getBytes(10),
-        row.getBytes(11),
-        session.dialect.read(row, 12),
-        session.time(row, 13),
-        Map.of());
+  public Loaded load(List<Long> seqs, long bytes) {
+    return jdbc.read(session -> Loads.load(session, statements, seqs, bytes));
   }
 
   @Override

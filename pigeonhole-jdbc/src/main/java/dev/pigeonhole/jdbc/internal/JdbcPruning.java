@@ -2,8 +2,10 @@ package dev.pigeonhole.jdbc.internal;
 
 import dev.pigeonhole.store.AdminChange.Effect;
 import dev.pigeonhole.store.CrashPoints;
+import dev.pigeonhole.store.Loaded;
 import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.Pruning.Fate;
+import dev.pigeonhole.store.StoredMessage;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
@@ -13,6 +15,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -24,6 +27,8 @@ import org.jspecify.annotations.Nullable;
  * open can be missed.
  */
 final class JdbcPruning {
+  /** Of content and headers. */
+  private static final long MOST_ARCHIVED_AT_ONCE = 16 << 20;
 
   // The row is held for the step: whoever prunes at the same time passes by.
   private static final String BEGIN =
@@ -429,9 +434,7 @@ final class JdbcPruning {
   private void delete(Session session, Pruning pruning, Judgement judgement) throws SQLException {
     List<Long> seqs = judgement.deleted;
     if (pruning.archives()) {
-      pruning.archive(
-          statements.bySeqs(
-              session, JdbcDeliveries.LOAD, seqs, row -> JdbcDeliveries.message(session, row)));
+      archive(session, pruning, seqs);
     }
     if (judgement.poisoned > 0) {
       Audit.addForgotten(session, seqs);
@@ -447,6 +450,20 @@ final class JdbcPruning {
       gates.letGo(session, freed);
     }
     forget(session, seqs);
+  }
+
+  /** In parts, for their content may be large. */
+  private void archive(Session session, Pruning pruning, List<Long> seqs) throws SQLException {
+    List<Long> rest = seqs;
+    while (!rest.isEmpty()) {
+      Loaded part = Loads.load(session, statements, rest, MOST_ARCHIVED_AT_ONCE);
+      List<StoredMessage> messages =
+          rest.stream().map(part.messages()::get).filter(Objects::nonNull).toList();
+      if (!messages.isEmpty()) {
+        pruning.archive(messages);
+      }
+      rest = List.copyOf(part.left());
+    }
   }
 
   private static void forget(Session session, List<Long> seqs) throws SQLException {
