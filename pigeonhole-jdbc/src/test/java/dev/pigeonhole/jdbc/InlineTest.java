@@ -8,7 +8,9 @@ import static dev.pigeonhole.HandlerOption.retrying;
 import static dev.pigeonhole.HandlerOption.sharedCommits;
 import static dev.pigeonhole.HandlerOption.within;
 import static java.time.Duration.ZERO;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
+import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -23,6 +25,7 @@ import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxBuilder;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.TypeBuilder;
 import dev.pigeonhole.event.EventCounts;
 import dev.pigeonhole.event.InboxEvent;
@@ -37,6 +40,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
@@ -115,6 +119,28 @@ class InlineTest {
     assertThat(counts.of(InboxEvent.Accepted.class)).isOne();
     assertThat(counts.of(InboxEvent.Repeated.class)).isOne();
     assertThat(counts.of(InboxEvent.GuardRan.class)).isEqualTo(3);
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = "POSTGRES")
+  void whatIsStoredIsHandedOverBeforeInlineHandlersRun(DatabaseKind kind) throws Exception {
+    open(TestDatabases.open(kind));
+    CountDownLatch stored = new CountDownLatch(1);
+    AtomicBoolean inTime = new AtomicBoolean();
+    Channel channel =
+        Channel.named("c")
+            .on(String.class)
+            .named("text")
+            .handle("stored", text -> stored.countDown())
+            .handle("inline", text -> inTime.set(stored.await(20, SECONDS)), inline())
+            .build();
+    Inbox inbox = builder(channel).polling(ofMinutes(10), ofMinutes(10)).build();
+    try (RunningInbox running = inbox.start()) {
+      inbox.accept("c", Message.of("m-1", "hello"));
+
+      assertThat(inTime).as("the stored handler did not wait for the inline one").isTrue();
+      assertThat(running.healthy()).isTrue();
+    }
   }
 
   @ParameterizedTest

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Interceptor;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.Received;
 import dev.pigeonhole.RetryPolicy;
@@ -37,6 +38,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -421,14 +423,42 @@ class FaultBehaviourTest {
         call -> {
           throw outOfMemoryInTheDriver();
         });
+    inbox.inbox();
+    inbox.receive("m", "x"); // before the start, or it would be handed over
     RunningInbox running = inbox.inbox().start();
-    inbox.receive("m", "x");
 
     running.awaitStopped();
 
     assertThat(running.healthy()).isFalse();
     store.unhook("load");
     inbox.start().awaitDrained();
+    assertThat(inbox).has(2, DeliveryState.COMPLETED);
+  }
+
+  @Test
+  @Timeout(600)
+  void anEndThatFindsNoMemoryLeavesNothingOpen() {
+    AtomicInteger ends = new AtomicInteger();
+    inbox.with(
+        it ->
+            it.around(
+                new Interceptor() {
+                  @Override
+                  public void around(Received<?> received, Next next) throws Exception {
+                    next.proceed();
+                  }
+
+                  @Override
+                  public void ended(Received<?> received, End end, @Nullable Throwable cause) {
+                    if (ends.incrementAndGet() == 1) {
+                      throw new OutOfMemoryError("test");
+                    }
+                  }
+                }));
+    inbox.start().receive("m", "x");
+
+    inbox.awaitDrained();
+
     assertThat(inbox).has(2, DeliveryState.COMPLETED);
   }
 

@@ -43,6 +43,7 @@ final class Attempt implements Received<Object> {
   private boolean decoded; // set with it
   private volatile long startedNanos = System.nanoTime();
   private volatile boolean stop;
+  private volatile boolean outcome;
   private volatile @Nullable Connection connection;
   private volatile Outgoing outgoing = new Outgoing(null);
   private volatile @Nullable Interception entered;
@@ -130,6 +131,15 @@ final class Attempt implements Received<Object> {
   /** Nobody has said how it ends, so it does not count; unless its time was up. */
   void endedSomehow() {
     ended(state() == State.TIMED_OUT ? Interceptor.End.TIMED_OUT : Interceptor.End.RELEASED, null);
+  }
+
+  /** The settler has its outcome. */
+  void outcomeRecorded() {
+    outcome = true;
+  }
+
+  boolean hasOutcome() {
+    return outcome;
   }
 
   void requestStop() {

@@ -15,7 +15,6 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
@@ -63,7 +62,9 @@ final class Dispatcher {
   private final OwnedCells cells = new OwnedCells(this::shareRates);
   private final Suspects suspects = new Suspects(this::nothingRuns, System::nanoTime);
   private final Probation probation;
-  private final LinkedBlockingQueue<Runnable> mail = new LinkedBlockingQueue<>();
+  private final Mail mail;
+  private final Mail.WakeUp wakeUp;
+  private final Mail.WakeUp lookUp;
 
   /** The place of what comes in without a priority at this turn. */
   private long normal;
@@ -84,6 +85,9 @@ final class Dispatcher {
       HandlerLines lines,
       OpenSet openSet) {
     this.store = store;
+    this.mail = new Mail(settings.loadBytes());
+    this.wakeUp = mail.wakeUp(this::wakeReads);
+    this.lookUp = mail.wakeUp(this::lookNow);
     this.events = events;
     this.settings = settings;
     this.node = node;
@@ -102,11 +106,31 @@ final class Dispatcher {
 
   /** Leaves a piece of news for the dispatcher's thread. */
   void post(Runnable news) {
-    mail.add(news);
+    mail.post(news);
   }
 
   void wake() {
-    post(reads::wake);
+    wakeUp.post();
+  }
+
+  private void wakeReads() {
+    reads.wake();
+  }
+
+  /** Lets the next turn look behind the cursors, too. */
+  void lookSoon() {
+    lookUp.post();
+  }
+
+  /**
+   * Offers what this process has accepted. If that is too much to remember it is read, like what
+   * other nodes accept.
+   */
+  void offer(long ticket, Collection<HandOver> accepted) {
+    if (!mail.offer(accepted, () -> handOver(ticket, accepted))) {
+      open.returnTicket(ticket);
+      wake();
+    }
   }
 
   Set<Cell> owned() {
@@ -142,7 +166,7 @@ final class Dispatcher {
   void turn(boolean waiting) throws InterruptedException {
     normal = Priority.normal(clock.instant()); // before the mail: it may throw, and news comes once
     long wait = waiting ? nanosUntilNext(System.nanoTime()) : 0;
-    Runnable first = wait > 0 ? mail.poll(wait, TimeUnit.NANOSECONDS) : mail.poll();
+    Runnable first = wait > 0 ? mail.poll(wait) : mail.poll();
     if (first != null) {
       first.run();
       for (Runnable next = mail.poll(); next != null; next = mail.poll()) {
@@ -411,46 +435,64 @@ final class Dispatcher {
 
   // ---- hand-over of local accepts
 
-  void handOver(long ticket, Collection<HandOver> accepted) {
+  private void handOver(long ticket, Collection<HandOver> accepted) {
     boolean any = false;
-    for (HandOver each : accepted) {
-      CellState cell = cells.get(each.row().cell());
-      if (cell == null || cell.leaving) {
-        continue;
+    try {
+      boolean valid = open.isValid(ticket);
+      for (HandOver each : accepted) {
+        any |= handOver(each, valid);
       }
-      HandlerLine line = lines.of(each.row().cell());
-      boolean placed = each.row().place() != 0;
-      if (!fits(each.row())) {
-        reads.leftBehind(line);
-        continue;
+      if (!valid && !accepted.isEmpty()) {
+        reads.sweepSoon(); // the reader may be past its numbers
       }
-      boolean direct =
-          (placed || (cell.caughtUp && line.room() > 0))
-              && cell.probation == 0
-              && !keys.orders(each.row())
-              && !quiet()
-              && !stopped
-              && node.mayStart();
-      if (each.row().late() && !placed) {
-        reads.dueIn(Duration.ZERO); // which tells when its time comes
-      } else if (!direct || !line.begins()) {
-        if (placed) {
-          reads.placedSoon();
-        } else {
-          reads.wake(cell);
-        }
-      } else if (open.open(cell, each.row())) {
-        line.entered(each.row());
-        open.hand(each.row());
-        long place = Priority.place(each.row(), each.message(), normal);
-        line.enqueue(new Work(each.row(), each.message(), null, cell.token, cell.owner, place));
-        any = true;
+    } finally {
+      open.returnTicket(ticket);
+      if (any) {
+        lines.wakeWorkers();
       }
     }
-    open.returnTicket(ticket);
-    if (any) {
-      lines.wakeWorkers();
+  }
+
+  /**
+   * Answers whether a slot can begin with it.
+   *
+   * @param valid whether it cannot have been read and settled already
+   */
+  private boolean handOver(HandOver each, boolean valid) {
+    CellState cell = cells.get(each.row().cell());
+    if (cell == null || cell.leaving) {
+      return false;
     }
+    HandlerLine line = lines.of(each.row().cell());
+    boolean placed = each.row().place() != 0;
+    if (!fits(each.row())) {
+      reads.leftBehind(line);
+      return false;
+    }
+    boolean direct =
+        valid
+            && (placed || (cell.caughtUp && line.room() > 0))
+            && cell.probation == 0
+            && !keys.orders(each.row())
+            && !quiet()
+            && !stopped
+            && node.mayStart();
+    if (each.row().late() && !placed) {
+      reads.dueIn(Duration.ZERO); // which tells when its time comes
+    } else if (!direct || !line.begins()) {
+      if (placed) {
+        reads.placedSoon();
+      } else {
+        reads.wake(cell);
+      }
+    } else if (open.open(cell, each.row())) {
+      line.entered(each.row());
+      open.hand(each.row());
+      long place = Priority.place(each.row(), each.message(), normal);
+      line.enqueue(new Work(each.row(), each.message(), null, cell.token, cell.owner, place));
+      return true;
+    }
+    return false;
   }
 
   // ---- dropping

@@ -22,7 +22,9 @@ import java.time.InstantSource;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.spi.LoggingEventBuilder;
@@ -40,6 +42,7 @@ final class Endings {
   private final Backoff defaultRetry;
   private final InstantSource clock;
   private final LogLimit logLimit = new LogLimit(20, Duration.ofSeconds(1));
+  private final Consumer<Attempt> soonAgain = this::soonAgain;
   private final LogLimit uncountedLogLimit = new LogLimit(20, Duration.ofSeconds(1));
 
   Endings(Settler settler, Events events, Backoff defaultRetry, InstantSource clock) {
@@ -55,9 +58,8 @@ final class Endings {
       attempt.ended(End.COMPLETED, null);
     } finally {
       // An attempt that nobody settles would stay open until the process ends.
-      settler.add(
-          new Settlement(attempt.work.delivery(), new Outcome.Completed()),
-          events.silent() ? null : () -> tellCompleted(attempt));
+      settle(
+          attempt, new Outcome.Completed(), events.silent() ? null : () -> tellCompleted(attempt));
     }
   }
 
@@ -96,18 +98,40 @@ final class Endings {
       released(attempt);
       return;
     }
-    Delivery delivery = attempt.work.delivery();
     try {
       Instant now = clock.instant();
       Failure failure = failure(attempt, thrown, now);
       Outcome outcome = judge(attempt, thrown, failure);
       attempt.ended(end(attempt, outcome), thrown);
-      settler.add(new Settlement(delivery, outcome), () -> tellFailed(attempt, outcome, failure));
+      settle(attempt, outcome, () -> tellFailed(attempt, outcome, failure));
     } catch (Throwable e) {
-      // An attempt that nobody settles would stay open until the process ends.
-      settler.add(new Settlement(delivery, new Outcome.LaterUncounted(AFTER_ERROR_OF_OURS)), null);
-      LOG.error("The end of an attempt of '{}' could not be judged", attempt.handler.key(), e);
+      lost(attempt, e);
     }
+  }
+
+  /**
+   * Something failed at the end of an attempt that is not its fault. If its outcome was not handed
+   * to the settler it does not count, and is run again: what nobody settles would stay open until
+   * the process ends.
+   */
+  void lost(Attempt attempt, Throwable why) {
+    if (!attempt.hasOutcome()) {
+      Memory.tell(attempt, soonAgain);
+    }
+    try {
+      LOG.error("The end of an attempt of '{}' could not be judged", attempt.handler.key(), why);
+    } catch (OutOfMemoryError e) {
+      // What became of the delivery is what counts.
+    }
+  }
+
+  private void soonAgain(Attempt attempt) {
+    settle(attempt, new Outcome.LaterUncounted(AFTER_ERROR_OF_OURS), null);
+  }
+
+  private void settle(Attempt attempt, Outcome outcome, @Nullable Runnable event) {
+    settler.add(new Settlement(attempt.work.delivery(), outcome), event);
+    attempt.outcomeRecorded();
   }
 
   private static End end(Attempt attempt, Outcome outcome) {
@@ -150,18 +174,17 @@ final class Endings {
     Failure failure = Failures.of(e, clock.instant());
     Duration wait = policy.delayAfterUncounted(runs, random(policy, delivery));
     attempt.ended(End.RELEASED, null);
-    settler.add(
-        new Settlement(delivery, new Outcome.Uncounted(wait, failure)),
+    settle(
+        attempt,
+        new Outcome.Uncounted(wait, failure),
         () -> tellUncounted(attempt, runs, failure, wait));
   }
 
   /** The attempt was cut by a shutdown, or gave way to it. */
   void released(Attempt attempt) {
-    Delivery delivery = attempt.work.delivery();
-    int releases = delivery.releases() + 1;
+    int releases = attempt.work.delivery().releases() + 1;
     attempt.ended(End.RELEASED, null);
-    settler.add(
-        new Settlement(delivery, new Outcome.Released()), () -> tellReleased(attempt, releases));
+    settle(attempt, new Outcome.Released(), () -> tellReleased(attempt, releases));
   }
 
   /**

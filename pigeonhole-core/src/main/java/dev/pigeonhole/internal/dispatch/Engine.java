@@ -324,7 +324,7 @@ public final class Engine {
   }
 
   public void handOver(long ticket, Collection<HandOver> accepted) {
-    dispatcher.post(() -> dispatcher.handOver(ticket, accepted));
+    dispatcher.offer(ticket, accepted);
   }
 
   public void wake() {
@@ -333,7 +333,7 @@ public final class Engine {
 
   /** Looks behind the cursors too, where an old message may have got a new delivery. */
   public void lookNow() {
-    dispatcher.post(dispatcher::lookNow);
+    dispatcher.lookSoon();
   }
 
   /** The node's news, brought to the dispatcher. */
@@ -379,6 +379,12 @@ public final class Engine {
   private final class Around implements Runner.Surroundings {
     private final Consumer<Throwable> fatal;
     private final boolean byHand;
+    private final Consumer<Delivery> forgetUnstarted =
+        row -> dispatcher().post(() -> dispatcher().forgetUnstarted(row));
+    private final Consumer<Delivery> notOurs =
+        row -> dispatcher().post(() -> dispatcher().notOurs(row));
+    private final Consumer<Settlement> settled =
+        end -> dispatcher().post(() -> dispatcher().settled(List.of(new Settled(end, false))));
 
     Around(Consumer<Throwable> fatal, boolean byHand) {
       this.fatal = fatal;
@@ -401,17 +407,17 @@ public final class Engine {
 
     @Override
     public void notStarted(Work work) {
-      dispatcher.post(() -> dispatcher.forgetUnstarted(work.delivery()));
+      Memory.tell(work.delivery(), forgetUnstarted);
     }
 
     @Override
     public void completedInTransaction(Settlement settlement) {
-      dispatcher.post(() -> dispatcher.settled(List.of(new Settled(settlement, false))));
+      Memory.tell(settlement, settled);
     }
 
     @Override
     public void notOurs(Delivery delivery) {
-      dispatcher.post(() -> dispatcher.notOurs(delivery));
+      Memory.tell(delivery, notOurs);
     }
 
     @Override

@@ -279,7 +279,7 @@ final class HandlerLine {
           case ONE -> 1;
           case NONE -> 0;
         };
-    List<Work> group = new ArrayList<>(Math.min(most, 8));
+    List<Work> group = new ArrayList<>(most); // whatever is polled has a place in it
     while (group.size() < most && !quiet.getAsBoolean() && active.get() <= allowed()) {
       Work work = queue.poll();
       if (work == null) {

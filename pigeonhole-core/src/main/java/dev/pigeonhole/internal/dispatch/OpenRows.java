@@ -53,6 +53,11 @@ final class OpenRows {
     cells.closed(row);
   }
 
+  /** Whether rows may be opened with this ticket that were not read. */
+  boolean isValid(long ticket) {
+    return open.isValid(ticket);
+  }
+
   /** The accept that took this ticket has offered what it had. */
   void returnTicket(long ticket) {
     open.returnTicket(ticket);

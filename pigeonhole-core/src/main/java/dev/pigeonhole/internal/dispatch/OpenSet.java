@@ -17,6 +17,10 @@ import java.util.TreeSet;
  * only then does the accepting thread offer it. So each accept takes a <em>ticket</em> before its
  * statement; what is settled while tickets are out leaves a <em>tombstone</em> until all of them
  * have come back.
+ *
+ * <p>An accept may take long, and thousands of rows are settled in a second. So tombstones have a
+ * limit: beyond it all tickets that are out <em>expire</em>, and what their accepts offer is read
+ * from the store instead.
  */
 final class OpenSet {
   /**
@@ -29,16 +33,24 @@ final class OpenSet {
     }
   }
 
+  static final int MOST_TOMBSTONES = 10_000;
+
   private final Map<Key, Delivery> open = new HashMap<>();
   private final Map<Key, Long> tombstones = new LinkedHashMap<>();
   private final TreeSet<Long> tickets = new TreeSet<>();
   private long lastTicket;
+  private long lastExpired;
 
   /** Called by accepting threads, before their statement; everything else by the dispatcher. */
   synchronized long takeTicket() {
     long ticket = ++lastTicket;
     tickets.add(ticket);
     return ticket;
+  }
+
+  /** Whether rows may be offered with this ticket. */
+  synchronized boolean isValid(long ticket) {
+    return ticket > lastExpired;
   }
 
   synchronized void returnTicket(long ticket) {
@@ -66,6 +78,11 @@ final class OpenSet {
   /** The row was settled, by us or by somebody else. Answers whether it was open. */
   synchronized boolean settled(Delivery row) {
     Key key = Key.of(row);
+    if (tombstones.size() >= MOST_TOMBSTONES) {
+      lastExpired = lastTicket;
+      tickets.clear();
+      tombstones.clear();
+    }
     if (!tickets.isEmpty()) {
       tombstones.put(key, lastTicket);
     }

@@ -24,6 +24,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Runs attempts: decodes a copy of the payload, calls the handler, and leaves it to {@link Endings}
@@ -59,6 +61,8 @@ final class Runner {
     /** The JVM is out of memory: stop this node while it can still be stopped. */
     void fatal(Throwable error);
   }
+
+  private static final Logger LOG = LoggerFactory.getLogger(Runner.class);
 
   private final Payloads payloads;
   private final Interception interception;
@@ -112,6 +116,27 @@ final class Runner {
 
   /** Runs a group to its end on the calling thread; of one, unless the handler shares commits. */
   void run(HandlerLine line, List<Work> group) {
+    try {
+      runGroup(line, group);
+    } catch (OutOfMemoryError e) { // of ours: what has no end yet may be read again
+      giveBack(group);
+      reportFatal(e);
+      LOG.error("Attempts of '{}' could not be run", line.handler.key(), e);
+    }
+  }
+
+  private void giveBack(List<Work> group) {
+    for (Attempt attempt : running) {
+      if (group.contains(attempt.work)) {
+        running.remove(attempt);
+      }
+    }
+    for (int i = 0; i < group.size(); i++) {
+      surroundings.notStarted(group.get(i));
+    }
+  }
+
+  private void runGroup(HandlerLine line, List<Work> group) {
     if (!mayStart(group)) {
       group.forEach(surroundings::notStarted);
     } else if (line.handler.spec().batch() != null) {
@@ -207,17 +232,21 @@ final class Runner {
 
   /** Writes down how a plain attempt ended, unless a timeout or a stop has done so already. */
   void settle(Attempt attempt, @Nullable Throwable thrown) {
+    boolean ours = attempt.end(Attempt.State.ENDED);
     try {
-      if (attempt.end(Attempt.State.ENDED)) {
-        if (thrown != null) {
-          endings.failed(attempt, thrown);
-        } else if (attempt.outgoing().isWaiting()) {
-          publishing.complete(attempt);
-        } else {
-          endings.completed(attempt);
-        }
+      if (ours && thrown != null) {
+        endings.failed(attempt, thrown);
+      } else if (ours && attempt.outgoing().isWaiting()) {
+        publishing.complete(attempt);
+      } else if (ours) {
+        endings.completed(attempt);
       }
       attempt.endedSomehow();
+    } catch (Throwable e) {
+      endings.lost(attempt, e);
+      if (!(e instanceof OutOfMemoryError)) {
+        throw e;
+      }
     } finally {
       running.remove(attempt); // last: a stop that sees nothing running must find its outcome
     }

@@ -70,8 +70,16 @@ final class Settler {
   }
 
   void add(Settlement settlement, @Nullable Runnable event) {
+    Entry entry = new Entry(settlement, event);
     unwritten.incrementAndGet();
-    queue.add(new Entry(settlement, event));
+    boolean added = false;
+    try {
+      added = queue.add(entry);
+    } finally {
+      if (!added) {
+        unwritten.decrementAndGet();
+      }
+    }
   }
 
   /** Waits a moment for work and writes one batch. Throws what the store throws, batch kept. */

@@ -220,15 +220,39 @@ public final class DefaultInbox implements Inbox {
 
   @Override
   public List<Acceptance> accept(String channel, List<Message> messages) {
-    Engine present = engine;
-    long ticket = present == null ? 0 : present.takeTicket();
-    List<HandOver> handOvers = new ArrayList<>();
-    try {
-      return answer(channel(channel), messages, acceptor::accept, null, handOvers);
-    } finally {
-      if (present != null) {
-        present.handOver(ticket, handOvers);
+    ChannelSpec spec = channel(channel);
+    try (Offer offer = new Offer(engine)) {
+      return answer(spec, messages, acceptor::accept, null, offer);
+    }
+  }
+
+  /** What an accept offers to the engine of this process, once it is committed. */
+  private static final class Offer implements AutoCloseable {
+    private final @Nullable Engine engine;
+    private final long ticket;
+    private final List<HandOver> rows = new ArrayList<>();
+    private boolean made;
+
+    Offer(@Nullable Engine engine) {
+      this.engine = engine;
+      this.ticket = engine == null ? 0 : engine.takeTicket();
+    }
+
+    void add(HandOver row) {
+      rows.add(row);
+    }
+
+    /** As early as possible: while it is not made the engine remembers all that it settles. */
+    void make() {
+      if (engine != null && !made) {
+        made = true;
+        engine.handOver(ticket, rows);
       }
+    }
+
+    @Override
+    public void close() {
+      make();
     }
   }
 
@@ -291,20 +315,20 @@ public final class DefaultInbox implements Inbox {
   }
 
   /**
-   * @param handOvers takes what this node can run at once; null while the caller has yet to commit,
-   *     for until then there is nothing to run or to look for
+   * @param offer takes what this node can run at once; null while the caller has yet to commit, for
+   *     until then there is nothing to run or to look for
    */
   private List<Acceptance> answer(
       ChannelSpec channel,
       List<Message> messages,
       Accepting accepting,
       @Nullable Connection joined,
-      @Nullable List<HandOver> handOvers) {
+      @Nullable Offer offer) {
     long began = events.silent() ? 0 : System.nanoTime();
     List<Intake.Checked> checked = new ArrayList<>(messages.size());
     List<Acceptance> answers;
     try {
-      answers = answers(channel, messages, checked, accepting, joined, handOvers);
+      answers = answers(channel, messages, checked, accepting, joined, offer);
     } catch (RuntimeException e) {
       if (!events.silent()) {
         events.tell(
@@ -340,7 +364,7 @@ public final class DefaultInbox implements Inbox {
       List<Intake.Checked> checked,
       Accepting accepting,
       @Nullable Connection joined,
-      @Nullable List<HandOver> handOvers) {
+      @Nullable Offer offer) {
     String channelName = channel.name();
     List<NewMessage> batch = new ArrayList<>(messages.size());
     for (Message message : messages) {
@@ -351,23 +375,51 @@ public final class DefaultInbox implements Inbox {
       }
     }
     List<AcceptResult> results = batch.isEmpty() ? List.of() : accepting.accept(batch);
-    List<Acceptance> answers = new ArrayList<>(messages.size());
+    List<@Nullable Acceptance> stored = new ArrayList<>(messages.size());
     int next = 0;
     for (Intake.Checked each : checked) {
       NewMessage message = each.message();
       if (message == null) {
-        answers.add(rejected(channelName, each.rejected()));
+        stored.add(rejected(channelName, each.rejected()));
       } else if (each.ignored()) {
-        answers.add(ignored(message));
+        stored.add(ignored(message));
       } else if (each.allInline()) {
-        answers.add(runInline(each, message, null, accepting, joined));
-        tellOddities(each, message, false);
+        stored.add(null);
       } else {
         AcceptResult result = results.get(next++);
-        Acceptance stored = answer(message, result, handOvers);
+        stored.add(answer(message, result, offer));
         tellOddities(
             each, message, result instanceof AcceptResult.Stored && message.handlers().isEmpty());
-        answers.add(runInline(each, message, stored, accepting, joined));
+      }
+    }
+    if (offer != null) {
+      offer.make();
+    }
+    return withInline(checked, stored, accepting, joined);
+  }
+
+  /**
+   * Runs what runs where it is accepted, after everything that is stored.
+   *
+   * @param stored the answer for what is stored of each message; null where nothing of it is
+   */
+  private List<Acceptance> withInline(
+      List<Intake.Checked> checked,
+      List<@Nullable Acceptance> stored,
+      Accepting accepting,
+      @Nullable Connection joined) {
+    List<Acceptance> answers = new ArrayList<>(checked.size());
+    for (int i = 0; i < checked.size(); i++) {
+      Intake.Checked each = checked.get(i);
+      NewMessage message = each.message();
+      Acceptance answer = stored.get(i);
+      if (message == null || each.ignored()) {
+        answers.add(Objects.requireNonNull(answer));
+        continue;
+      }
+      answers.add(runInline(each, message, answer, accepting, joined));
+      if (answer == null) {
+        tellOddities(each, message, false);
       }
     }
     return answers;
@@ -498,13 +550,12 @@ public final class DefaultInbox implements Inbox {
     return rejected;
   }
 
-  private Acceptance answer(
-      NewMessage message, AcceptResult result, @Nullable List<HandOver> handOvers) {
+  private Acceptance answer(NewMessage message, AcceptResult result, @Nullable Offer offer) {
     MessageRef ref = new MessageRef(message.source(), message.id());
     String inbox = settings.name();
     if (result instanceof AcceptResult.Stored stored) {
-      if (handOvers != null) {
-        handOver(message, stored, handOvers);
+      if (offer != null) {
+        handOver(message, stored, offer);
         tellOthers(message.handlers());
       }
       if (!events.silent()) {
@@ -513,7 +564,7 @@ public final class DefaultInbox implements Inbox {
       return new Acceptance.Accepted(ref);
     }
     if (result instanceof AcceptResult.Known known) {
-      if (handOvers != null) {
+      if (offer != null) {
         lookForAdded(known);
         tellOthers(known.added());
       }
@@ -530,7 +581,7 @@ public final class DefaultInbox implements Inbox {
     throw new IllegalStateException("The store has answered %s for a message".formatted(result));
   }
 
-  private void handOver(NewMessage message, AcceptResult.Stored as, List<HandOver> handOvers) {
+  private void handOver(NewMessage message, AcceptResult.Stored as, Offer offer) {
     if (engine == null || message.handlers().isEmpty()) {
       return;
     }
@@ -540,7 +591,7 @@ public final class DefaultInbox implements Inbox {
       Cell cell = new Cell(message.lane(), handler.family());
       Delivery row =
           Delivery.fresh(cell, as.seq(), as.version(), handler.keyId(), message.keyHash());
-      handOvers.add(new HandOver(row.inLater(late).at(message.place()), stored));
+      offer.add(new HandOver(row.inLater(late).at(message.place()), stored));
     }
   }
 

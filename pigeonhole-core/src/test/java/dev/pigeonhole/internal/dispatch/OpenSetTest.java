@@ -78,6 +78,27 @@ class OpenSetTest {
   }
 
   @Test
+  void anAcceptThatTakesForEverExpiresInsteadOfGatheringTombstones() {
+    long slow = set.takeTicket();
+    for (int i = 0; i < 3 * OpenSet.MOST_TOMBSTONES; i++) {
+      set.offer(row(i));
+      set.settled(row(i));
+      assertThat(set.tombstones()).isLessThanOrEqualTo(OpenSet.MOST_TOMBSTONES);
+    }
+    assertThat(set.isValid(slow)).isFalse();
+
+    long next = set.takeTicket();
+    assertThat(set.isValid(next)).isTrue();
+    set.offer(row(1));
+    set.settled(row(1));
+    assertThat(set.offer(row(1))).isFalse();
+    set.returnTicket(slow);
+    assertThat(set.offer(row(1))).as("the next ticket is still out").isFalse();
+    set.returnTicket(next);
+    assertThat(set.tombstones()).isZero();
+  }
+
+  @Test
   void tombstonesDoNotGatherWhileAcceptsOverlapForEver() {
     long previous = set.takeTicket();
     for (int i = 0; i < 10_000; i++) {

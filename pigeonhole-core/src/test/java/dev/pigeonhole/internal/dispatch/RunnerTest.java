@@ -11,6 +11,7 @@ import dev.pigeonhole.internal.registry.Payloads;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.SettleResult;
+import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.time.Instant;
@@ -31,17 +32,20 @@ class RunnerTest {
           new Events("shop", List.of()),
           100,
           settled::addAll);
-  private final Runner runner =
-      new Runner(
-          Payloads.using(null),
-          new Interception(List.of()),
-          null,
-          null,
-          new Endings(settler, events, once(), () -> Instant.EPOCH),
-          new Timeouts(null, false),
-          events,
-          () -> false,
-          stub(Runner.Surroundings.class, true));
+  private final Runner runner = runner(stub(Runner.Surroundings.class, true));
+
+  private Runner runner(Runner.Surroundings surroundings) {
+    return new Runner(
+        Payloads.using(null),
+        new Interception(List.of()),
+        null,
+        null,
+        new Endings(settler, events, once(), () -> Instant.EPOCH),
+        new Timeouts(null, false),
+        events,
+        () -> false,
+        surroundings);
+  }
 
   private static Backoff once() {
     return new Backoff(
@@ -56,11 +60,12 @@ class RunnerTest {
 
   /** Answers the same to everything. */
   private static <T> T stub(Class<T> type, Object answer) {
-    return type.cast(
-        Proxy.newProxyInstance(
-            type.getClassLoader(),
-            new Class<?>[] {type},
-            (self, method, args) -> method.getReturnType() == void.class ? null : answer));
+    return proxy(
+        type, (self, method, args) -> method.getReturnType() == void.class ? null : answer);
+  }
+
+  private static <T> T proxy(Class<T> type, InvocationHandler handler) {
+    return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
   }
 
   private String failureOf(@Nullable TransactionalHandler<Object> body) {
@@ -79,6 +84,28 @@ class RunnerTest {
   @Test
   void aHandlerWithoutABodyHasNotCompletedAnything() {
     assertThat(failureOf(null)).contains("neither plain nor transactional");
+  }
+
+  @Test
+  void anAttemptThatHasNoMemoryToBeginIsGivenBack() {
+    List<String> calls = new ArrayList<>();
+    Runner without =
+        runner(
+            proxy(
+                Runner.Surroundings.class,
+                (self, method, args) -> {
+                  calls.add(method.getName());
+                  if (method.getName().equals("begun")) {
+                    throw new OutOfMemoryError("test");
+                  }
+                  return method.getReturnType() == void.class ? null : true;
+                }));
+
+    without.run(
+        Handlers.line(Handlers.plain("h", any -> {}), 1, 1), List.of(Handlers.work(7, "text")));
+
+    assertThat(calls).containsOnlyOnce("notStarted").contains("fatal");
+    assertThat(without.running()).isEmpty();
   }
 
   @Test
