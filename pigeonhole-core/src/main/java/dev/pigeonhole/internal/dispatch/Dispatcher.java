@@ -384,6 +384,11 @@ final class Dispatcher {
     reads.roomMade();
   }
 
+  /** Nothing runs for them any more, so no suspect has to wait for them. */
+  void settlesLater(List<Delivery> rows) {
+    rows.forEach(open::settlesLater);
+  }
+
   private void settled(Settled result) {
     Delivery row = result.settlement().delivery();
     Outcome outcome = result.settlement().outcome();

@@ -100,7 +100,8 @@ public final class Engine {
             store.deliveries(),
             events,
             settings.batchSize(),
-            results -> dispatcher().post(() -> dispatcher().settled(results)));
+            results -> dispatcher().post(() -> dispatcher().settled(results)),
+            rows -> dispatcher().post(() -> dispatcher().settlesLater(rows)));
     Endings endings = new Endings(settler, events, settings.retry(), store.clock());
     this.timeouts = new Timeouts(timer, store.interruptible());
     this.runner =

@@ -17,7 +17,7 @@ final class OpenRows {
   private final OwnedCells cells;
   private final HandlerLines lines;
 
-  /** Rows that a slot has begun and whose end is not written yet. */
+  /** Rows that a slot has begun and whose end is not written yet, unless it has to wait. */
   private final Set<Delivery> begun = ConcurrentHashMap.newKeySet();
 
   /** Rows that slots or the settler have: news of each will come. Survives a reset. */
@@ -87,6 +87,11 @@ final class OpenRows {
   /** Called by slots. */
   void begun(Delivery row) {
     begun.add(row);
+  }
+
+  /** Its attempt is over, but another transaction keeps its end from being written. */
+  void settlesLater(Delivery row) {
+    begun.remove(row);
   }
 
   boolean noneBegun() {

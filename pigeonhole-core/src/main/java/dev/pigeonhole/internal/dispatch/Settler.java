@@ -53,6 +53,7 @@ final class Settler {
   private final Events events;
   private final int batchSize;
   private final Consumer<List<Settled>> settled;
+  private final Consumer<List<Delivery>> waiting;
   private final LinkedBlockingQueue<Entry> queue = new LinkedBlockingQueue<>();
   private final AtomicInteger unwritten = new AtomicInteger();
   private final LogLimit lockedLines = new LogLimit(1, Duration.ofMinutes(1));
@@ -62,11 +63,21 @@ final class Settler {
   private long pauseMillis;
   private int failedInARow;
 
-  Settler(Deliveries store, Events events, int batchSize, Consumer<List<Settled>> settled) {
+  /**
+   * @param waiting is told of deliveries whose attempts are over, but whose outcomes cannot be
+   *     written yet
+   */
+  Settler(
+      Deliveries store,
+      Events events,
+      int batchSize,
+      Consumer<List<Settled>> settled,
+      Consumer<List<Delivery>> waiting) {
     this.store = store;
     this.events = events;
     this.batchSize = batchSize;
     this.settled = settled;
+    this.waiting = waiting;
   }
 
   void add(Settlement settlement, @Nullable Runnable event) {
@@ -145,6 +156,7 @@ final class Settler {
           aside.size(),
           locked.get(0).settlement.delivery());
     }
+    waiting.accept(locked.stream().map(entry -> entry.settlement.delivery()).toList());
   }
 
   /** Whether everything that was added is written and told. Asked by whoever stops the inbox. */

@@ -36,7 +36,8 @@ class EndingsTest {
   private final List<InboxEvent> told = new ArrayList<>();
   private final List<Settled> settled = new ArrayList<>();
   private final Settler settler =
-      new Settler(takesEverything(), new Events("inbox", List.of()), 100, settled::addAll);
+      new Settler(
+          takesEverything(), new Events("inbox", List.of()), 100, settled::addAll, rows -> {});
   private final Endings endings =
       new Endings(
           settler,

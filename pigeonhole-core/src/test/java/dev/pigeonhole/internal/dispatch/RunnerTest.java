@@ -31,7 +31,8 @@ class RunnerTest {
           stub(Deliveries.class, SettleResult.allRecorded()),
           new Events("shop", List.of()),
           100,
-          settled::addAll);
+          settled::addAll,
+          rows -> {});
   private final Runner runner = runner(stub(Runner.Surroundings.class, true));
 
   private Runner runner(Runner.Surroundings surroundings) {

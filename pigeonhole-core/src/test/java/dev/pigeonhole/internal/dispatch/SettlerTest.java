@@ -24,6 +24,8 @@ class SettlerTest {
   private final Set<Long> written = new HashSet<>();
   private final List<Settled> settled = new ArrayList<>();
 
+  private final List<Delivery> aside = new ArrayList<>();
+
   /** Rows that another transaction holds. */
   private final Set<Long> locked = new HashSet<>();
 
@@ -33,7 +35,7 @@ class SettlerTest {
   private Function<List<Long>, @Nullable Throwable> fault = seqs -> null;
 
   private final Settler settler =
-      new Settler(store(), new Events("inbox", List.of()), 100, settled::addAll);
+      new Settler(store(), new Events("inbox", List.of()), 100, settled::addAll, aside::addAll);
 
   private Deliveries store() {
     return (Deliveries)
@@ -150,6 +152,7 @@ class SettlerTest {
     settler.turn(0);
     assertThat(written).containsExactlyInAnyOrder(1L, 3L);
     assertThat(told).containsExactly(1L, 3L);
+    assertThat(aside).extracting(Delivery::seq).containsExactly(2L);
     assertThat(settler.idle()).isFalse();
 
     add(4);

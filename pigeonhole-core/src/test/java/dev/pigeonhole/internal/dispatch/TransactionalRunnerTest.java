@@ -37,7 +37,12 @@ class TransactionalRunnerTest {
   private final CountDownLatch end = new CountDownLatch(1);
   private final BlockingQueue<String> news = new LinkedBlockingQueue<>();
   private final Settler settler =
-      new Settler(nothing(Deliveries.class), new Events("inbox", List.of()), 100, results -> {});
+      new Settler(
+          nothing(Deliveries.class),
+          new Events("inbox", List.of()),
+          100,
+          results -> {},
+          rows -> {});
 
   @AfterEach
   void stop() {
