@@ -3,13 +3,17 @@ package dev.pigeonhole.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.Channel;
+import dev.pigeonhole.ConfigurationException;
+import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Inbox;
+import dev.pigeonhole.InboxBuilder;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.MessageHandler;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.Received;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
 import dev.pigeonhole.store.HandlerId;
@@ -127,6 +131,39 @@ class ForgottenNumbersTest {
     }
   }
 
+  /** It would run the deliveries of another handler. */
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void aNodeWhoseHandlerHasAnotherNumberByNowStartsNothing(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
+    Inbox inbox =
+        builder(database, "new", message -> {})
+            .listener(
+                event -> {
+                  if (event instanceof InboxEvent.Restarted restarted) {
+                    failures.add(restarted.cause());
+                  }
+                })
+            .build();
+    try (RunningInbox running = inbox.start()) {
+      database.execute("UPDATE pigeonhole_handler SET key_id = key_id + 1, family = family + 1");
+      forget(database, "node", "state = 'LIVE'");
+
+      Eventually.passes(
+          PATIENCE,
+          () ->
+              assertThat(failures)
+                  .anySatisfy(
+                      failure ->
+                          assertThat(failure)
+                              .isInstanceOf(ConfigurationException.class)
+                              .hasMessageContaining(ErrorCode.HANDLER_NUMBER_CHANGED.text())
+                              .hasMessageContaining("'new'")));
+      Eventually.until("a node that starts nothing", PATIENCE, () -> !running.healthy());
+    }
+  }
+
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
   void twoNodesWithOneNumberAreTwoIncarnations(TestDatabase database) {
@@ -193,12 +230,16 @@ class ForgottenNumbersTest {
   }
 
   private static Inbox inbox(TestDatabase database, String key, MessageHandler<String> handler) {
+    return builder(database, key, handler).build();
+  }
+
+  private static InboxBuilder builder(
+      TestDatabase database, String key, MessageHandler<String> handler) {
     return Inbox.on(JdbcStore.of(database.pool(12)))
         .named("shop")
         .lanes(Rig.LANES)
         .beat(Duration.ofMillis(200))
-        .channel(Channel.named("c").on(String.class).handleMessage(key, handler).build())
-        .build();
+        .channel(Channel.named("c").on(String.class).handleMessage(key, handler).build());
   }
 
   private static void completed(Inbox inbox, String id) {

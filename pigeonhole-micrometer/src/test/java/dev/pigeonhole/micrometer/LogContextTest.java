@@ -16,11 +16,17 @@ import dev.pigeonhole.Channel;
 import dev.pigeonhole.Handler;
 import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.HandlerOption;
+import dev.pigeonhole.Inbox;
+import dev.pigeonhole.Message;
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
+import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
 import dev.pigeonhole.testkit.MemoryStore;
 import dev.pigeonhole.testkit.TestClock;
 import dev.pigeonhole.testkit.TestInbox;
@@ -37,6 +43,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Pattern;
@@ -385,6 +392,49 @@ class LogContextTest {
         .containsExactly(Map.of("pigeonhole.event", "sources-paused", "pigeonhole.inbox", "inbox"));
   }
 
+  /** The server ends the session of the first attempt. */
+  private static void loseConnection() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
+      CountDownLatch completed = new CountDownLatch(1);
+      AtomicBoolean lost = new AtomicBoolean();
+      Channel orders =
+          Channel.named("c")
+              .on(OrderPlaced.class)
+              .handleInTransaction(
+                  "h",
+                  (order, tx) -> {
+                    if (lost.compareAndSet(false, true)) {
+                      tx.connection()
+                          .prepareStatement("SELECT pg_terminate_backend(pg_backend_pid())")
+                          .execute();
+                    }
+                    completed.countDown();
+                  })
+              .build();
+      Inbox inbox =
+          Inbox.on(Shop.in(database).store)
+              .named("inbox")
+              .codec(Shop.CODEC)
+              .channel(orders)
+              .build();
+      inbox.accept("c", Message.of("m", new OrderPlaced("m")));
+      try (RunningInbox running = inbox.start()) {
+        completed.await();
+      }
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Test
+  void anAttemptThatDoesNotCountIsALineThatProgramsCanRead() {
+    List<ILoggingEvent> log = lines(LogContextTest::loseConnection);
+
+    assertThat(log)
+        .extracting(LogContextTest::pairs)
+        .containsExactly(ofAttempt("attempt-uncounted", 1, "PH-DB-18"));
+  }
+
   @Test
   void thePageListsEveryLineWithItsLevelAndItsPairs() throws IOException {
     Map<String, Set<String>> written = new TreeMap<>();
@@ -396,6 +446,7 @@ class LogContextTest {
               conflict(OnConflict.KEEP);
               die();
               fillUp();
+              loseConnection();
             })
         .forEach(
             line -> {
