@@ -87,7 +87,8 @@ class PropertiesReachTheEngineTest {
       List.of(
           row("inbox.name", "shop", "inbox.name", "shop", "guard.name", "shop"),
           row("inbox.background-processing", "false", "inbox.starts", "false"),
-          row("inbox.retry.max-attempts", "11", "inbox.retry.maxAttempts", "11"),
+          row("inbox.retry.max-attempts", "11", "inbox.retry.limits.maxAttempts", "11"),
+          row("inbox.retry.max-uncounted", "21", "inbox.retry.limits.maxUncounted", "21"),
           row("inbox.retry.initial-delay", "3s", "inbox.retry.base", "PT3S"),
           row("inbox.retry.max-delay", "7m", "inbox.retry.cap", "PT7M"),
           row(
@@ -176,7 +177,7 @@ class PropertiesReachTheEngineTest {
               SENDING + ".options.timeout",
               "PT30S"),
           row("outbox.max-message-size", "7KB", "outbox.maxPayload", "7168"),
-          row("outbox.retry.max-attempts", "13", "outbox.retry.maxAttempts", "13"),
+          row("outbox.retry.max-attempts", "13", "outbox.retry.limits.maxAttempts", "13"),
           row("outbox.retry.initial-delay", "8s", "outbox.retry.base", "PT8S"),
           row("outbox.retry.max-delay", "9m", "outbox.retry.cap", "PT9M"),
           row("outbox.retry.jitter", "false", "outbox.retry.jitter", "false"),
@@ -191,7 +192,8 @@ class PropertiesReachTheEngineTest {
               SENDING + ".batch.handler.onSending.convention",
               "Relaying"),
           row("observations.in-trace-of-message", "true", "inbox.interceptors.0.linked", "false"),
-          row("handlers.see.retry.max-attempts", "12", SEE + ".retry.maxAttempts", "12"),
+          row("handlers.see.retry.max-attempts", "12", SEE + ".retry.limits.maxAttempts", "12"),
+          row("handlers.see.retry.max-uncounted", "22", SEE + ".retry.limits.maxUncounted", "22"),
           row("handlers.see.retry.initial-delay", "5s", SEE + ".retry.base", "PT5S"),
           row("handlers.see.retry.max-delay", "6m", SEE + ".retry.cap", "PT6M"),
           row("handlers.see.retry.jitter", "false", SEE + ".retry.jitter", "false"),
