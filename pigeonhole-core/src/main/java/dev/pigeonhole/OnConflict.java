@@ -4,7 +4,10 @@ package dev.pigeonhole;
 public enum OnConflict {
   /** The second copy is kept in {@code conflict} for an operator, never delivered. The default. */
   KEEP,
-  /** Contents are not compared: the identity alone decides. Always so with a business key. */
+  /**
+   * Neither contents nor types are compared: the identity alone decides. Always so with a business
+   * key.
+   */
   REPEAT,
   /** The caller gets {@link Acceptance.Conflict}; nothing is stored. */
   REJECT

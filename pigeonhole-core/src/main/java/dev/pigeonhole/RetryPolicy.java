@@ -82,7 +82,7 @@ public final class RetryPolicy {
    * How many attempts of one delivery may end with an error of the database that is not its
    * handler's fault, such as a deadlock or a lost connection. They do not count as failures, and
    * the wait doubles from 0.5 s up to the longest of this policy. Every further one counts: 0 for
-   * all of them, 20 unless given.
+   * all of them, 20 unless given. Attempts cut by a shutdown are part of this number.
    */
   public RetryPolicy maxUncounted(int runs) {
     if (runs < 0) {

@@ -24,12 +24,15 @@ import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.event.InboxEvent;
+import dev.pigeonhole.store.Loaded;
+import dev.pigeonhole.store.StoredMessage;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -555,10 +558,9 @@ class HandlerBehaviourTest {
     lying.around(
         "load",
         call -> {
-          var was = row.stored();
-          return java.util.Map.of(
-              was.seq(),
-              new dev.pigeonhole.store.StoredMessage(
+          StoredMessage was = row.stored();
+          StoredMessage trap =
+              new StoredMessage(
                   was.seq(),
                   was.version(),
                   was.source(),
@@ -573,7 +575,8 @@ class HandlerBehaviourTest {
                   was.contentHash(),
                   was.occurredAt(),
                   was.receivedAt(),
-                  java.util.Map.of()));
+                  Map.of());
+          return new Loaded(Map.of(was.seq(), trap), Set.of());
         });
     Channel channel =
         Channel.named("c").on(String.class).handle("h", text -> calls.incrementAndGet()).build();

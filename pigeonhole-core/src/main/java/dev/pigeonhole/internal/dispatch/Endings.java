@@ -401,8 +401,9 @@ final class Endings {
   private void tellReleased(Attempt attempt, int releases) {
     if (releases % 10 == 0) {
       LOG.warn(
-          "Delivery of {} to '{}' was cut by a shutdown, and {} of its attempts have not counted by"
-              + " now; is its handler slower than the grace period?",
+          "Delivery of {} to '{}' was cut by a shutdown; {} of its attempts have not counted, because"
+              + " of shutdowns or errors of the database. If shutdowns are the cause, raise"
+              + " stopGrace.",
           Names.shown(attempt.message().toString()),
           attempt.handler.key(),
           releases);
