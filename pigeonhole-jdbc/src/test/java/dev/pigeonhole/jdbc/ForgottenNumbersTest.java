@@ -98,8 +98,25 @@ class ForgottenNumbersTest {
     assertThat(register(rig, "forgotten")).isEqualTo(forgotten);
   }
 
+  /** The versions of an application register its keys one after the other, or all at once. */
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void aForgottenFamilyGetsItsNumberAgainWithAllItsKeys(TestDatabase database) {
+    Rig rig = Rig.on(database);
+    HandlerId former = register(rig, "former");
+    List<HandlerId> family = family(rig, "renamed", "former");
+    assertThat(family).extracting(HandlerId::family).containsOnly(former.family());
+    forget(database, "handler", "handler_key IN ('former', 'renamed')");
+
+    assertThat(family(rig, "renamed", "former")).isEqualTo(family);
+  }
+
   private static HandlerId register(Rig rig, String key) {
-    return rig.store.maintenance().register(List.of(List.of(key))).get(0).get(0);
+    return family(rig, key).get(0);
+  }
+
+  private static List<HandlerId> family(Rig rig, String... keys) {
+    return rig.store.maintenance().register(List.of(List.of(keys))).get(0);
   }
 
   /** What other nodes register meanwhile is theirs. */

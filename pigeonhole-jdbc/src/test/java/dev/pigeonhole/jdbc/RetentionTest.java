@@ -184,6 +184,14 @@ class RetentionTest {
         .toList();
   }
 
+  private static void completed(Inbox inbox, String id) {
+    Eventually.passes(
+        PATIENCE,
+        () ->
+            assertThat(inbox.find("c", id, "h").orElseThrow().state())
+                .isEqualTo(DeliveryState.COMPLETED));
+  }
+
   private static void await(CountDownLatch latch) {
     boolean interrupted = false;
     while (true) {
@@ -198,6 +206,30 @@ class RetentionTest {
     }
     if (interrupted) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  /** The server ends silent transactions of the library, but here the code of a user runs. */
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void aListenerMayTakeLongerThanTheLibraryMayBeSilent(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    CountDownLatch archived = new CountDownLatch(1);
+    Inbox inbox =
+        inbox(
+            database,
+            messages -> {
+              TimeUnit.SECONDS.sleep(6); // the slow listener itself
+              archived.countDown();
+            });
+    try (RunningInbox running = inbox.start()) {
+      inbox.accept("c", Message.of("m", "m"));
+      completed(inbox, "m");
+      now.updateAndGet(time -> time.plus(Duration.ofDays(2)));
+      await(archived);
+
+      Eventually.passes(PATIENCE, () -> assertThat(messages(database)).isZero());
+      assertThat(running.healthy()).isTrue();
     }
   }
 
@@ -219,11 +251,7 @@ class RetentionTest {
     try {
       RunningInbox running = inbox.start();
       inbox.accept("c", Message.of("old", "old"));
-      Eventually.passes(
-          PATIENCE,
-          () ->
-              assertThat(inbox.find("c", "old", "h").orElseThrow().state())
-                  .isEqualTo(DeliveryState.COMPLETED));
+      completed(inbox, "old");
       now.updateAndGet(time -> time.plus(Duration.ofDays(2)));
       await(inside);
 

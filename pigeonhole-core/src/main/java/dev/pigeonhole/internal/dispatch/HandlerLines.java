@@ -72,9 +72,11 @@ final class HandlerLines {
       int takes = line.takes(most);
       for (int i = 0; i < takes; i++) {
         Delivery row = line.ready.peek();
-        if (row == null || !admits.test(row) || !line.rate.take(now)) {
+        // The rate first: what is admitted counts as under way.
+        if (row == null || !line.rate.allows(now) || !admits.test(row)) {
           break;
         }
+        line.rate.take(now);
         line.ready.poll();
         rows.add(row);
       }

@@ -40,17 +40,22 @@ final class RateLimit {
     return perSecond != null;
   }
 
-  /** Whether one more may begin now; it is counted as begun. */
-  boolean take(long now) {
+  /** Whether one more may begin now. */
+  boolean allows(long now) {
     if (perSecond == null) {
       return true;
     }
     save(now);
-    if (saved < 1) {
-      return false;
+    return saved >= 1;
+  }
+
+  /** Whether one more may begin now; it is counted as begun. */
+  boolean take(long now) {
+    boolean allowed = allows(now);
+    if (allowed && perSecond != null) {
+      saved--;
     }
-    saved--;
-    return true;
+    return allowed;
   }
 
   /** How long until one more may begin. */

@@ -218,7 +218,7 @@ class EndingsTest {
         .hasSize(2)
         .allMatch(line -> line.contains("m-7") && line.contains("'h'"));
     assertThat(logged(Level.WARN).get(0))
-        .contains("10 of its attempts have not counted", "grace period");
+        .contains("10 of its attempts have not counted", "raise stopGrace");
     assertThat(logged(Level.WARN).get(1)).contains("20 of its attempts");
   }
 

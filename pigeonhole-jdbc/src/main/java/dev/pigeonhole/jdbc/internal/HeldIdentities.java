@@ -97,10 +97,11 @@ final class HeldIdentities {
     try {
       return statements.held(session, identities);
     } catch (SQLException e) {
-      if (session.dialect.fault(e) == Fault.CANCELLED) {
-        return Set.copyOf(identities); // so many of them are held that it took too long
+      if (session.dialect.fault(e) == Fault.LOST) {
+        throw e;
       }
-      throw e;
+      // It took too long, or the server allows no such question: then all of them wait.
+      return Set.copyOf(identities);
     } finally {
       session.dialect.rollback(session.connection);
     }

@@ -110,6 +110,15 @@ final class Jdbc {
     return retrying(() -> once(lockWait, work));
   }
 
+  /**
+   * The same where code of users runs in it.
+   *
+   * @param silence how long its client may be silent
+   */
+  <T> T transaction(Duration silence, Work<T> work) {
+    return retrying(() -> once(LockWait.NORMAL, silence, work));
+  }
+
   /** What the database has said, if an error of it is the cause. */
   Fault fault(StoreException e) {
     return e.getCause() instanceof SQLException cause ? dialect.fault(cause) : Fault.OTHER;
@@ -117,8 +126,12 @@ final class Jdbc {
 
   /** Runs work in one transaction, once. */
   <T> T once(LockWait lockWait, Work<T> work) {
-    try (Borrowed borrowed = begin()) {
-      Session session = borrowed.transaction(lockWait);
+    return once(lockWait, Silence.OF_THE_LIBRARY, work);
+  }
+
+  private <T> T once(LockWait lockWait, Duration silence, Work<T> work) {
+    try (Borrowed borrowed = borrow(false, silence)) {
+      Session session = borrowed.session(false, lockWait).limitingSilence(silence);
       T answer = work.run(session);
       borrowed.commit(session);
       return answer;

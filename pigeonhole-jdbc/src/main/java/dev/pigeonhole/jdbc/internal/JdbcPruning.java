@@ -193,7 +193,8 @@ final class JdbcPruning {
   }
 
   Pruning.Step step(Pruning pruning, int limit) {
-    return jdbc.transaction(session -> step(session, pruning, limit));
+    Duration silence = pruning.archives() ? Silence.of(Optional.empty()) : Silence.OF_THE_LIBRARY;
+    return jdbc.transaction(silence, session -> step(session, pruning, limit));
   }
 
   /** Deletes one message because an operator says so, unless something stands in the way. */

@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -118,7 +119,7 @@ final class Registry {
     for (List<String> keys : wanted) {
       Entry first =
           keys.stream().map(known::get).filter(each -> each != null).findFirst().orElse(null);
-      for (String key : keys) {
+      for (String key : first == null ? oldestFirst(keys) : keys) {
         if (known.containsKey(key)) {
           continue;
         }
@@ -134,6 +135,13 @@ final class Registry {
     }
     addCells(session, known, lanes);
     return known;
+  }
+
+  /** The order in which versions of an application register them; it decides the family. */
+  private static List<String> oldestFirst(List<String> keys) {
+    List<String> order = new ArrayList<>(keys);
+    Collections.reverse(order);
+    return order;
   }
 
   /** The key's own number, or the next one if another key has it. */
