@@ -32,7 +32,8 @@ final class TestTables {
           "operation");
 
   /** What an inbox has looked up when it was built. */
-  static final List<String> KEPT = List.of("inbox", "handler", "node", "lane", "retention", "schema_history");
+  static final List<String> KEPT =
+      List.of("inbox", "handler", "node", "lane", "retention", "schema_history");
 
   private static final int LONGEST_WORD = 20;
 
