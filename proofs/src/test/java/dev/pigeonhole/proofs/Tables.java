@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 
 /** The inbox's tables as a checker reads them: with SQL, past the library. */
 final class Tables {
@@ -35,6 +36,15 @@ final class Tables {
   /** How much is neither completed nor poisoned. */
   static long openCount(TestDatabase database) {
     return count(database, "delivery") + count(database, "later");
+  }
+
+  /** Every failure that was counted, with its stack. */
+  static List<String> failures(TestDatabase database) {
+    return database
+        .rows("SELECT error_code, error_text, stack FROM " + name(database, "failure"))
+        .stream()
+        .map(row -> row.values().stream().map(Tables::text).collect(Collectors.joining(" ")))
+        .toList();
   }
 
   /** On MariaDB names are bytes. */
