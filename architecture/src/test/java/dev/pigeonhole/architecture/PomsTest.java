@@ -41,7 +41,8 @@ class PomsTest {
   }
 
   /**
-   * All modules are installed: whoever works in one module alone needs those that its tests use.
+   * All modules are installed: to work in one module alone, the modules that its tests use are
+   * needed.
    */
   @Test
   void onlyPublishedModulesAreDeployed() throws IOException {

@@ -30,7 +30,7 @@ final class Farewell {
           try {
             word.run();
           } catch (RuntimeException | Error e) {
-            LOG.warn("Inbox {} could not tell the store that it stops", inbox, e);
+            LOG.warn("Stop not recorded: inbox={}", inbox, e);
           }
         });
   }
@@ -41,7 +41,7 @@ final class Farewell {
     try {
       long left = deadlineNanos - System.nanoTime();
       if (!thread.awaitTermination(Math.max(0, left), TimeUnit.NANOSECONDS)) {
-        LOG.warn("Inbox {} does not wait any longer to tell the store that it stops", inbox);
+        LOG.warn("Stop not recorded within the grace period: inbox={}", inbox);
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
