@@ -181,8 +181,12 @@ final class OrderedKeys {
     for (Delivery row : ahead.open()) {
       if (!poisoned.contains(KeyName.of(row)) || row.late() || rows.isOpen(row)) {
         joinFromAhead(row);
-      } else if (rows.staying(row.cell()) && rows.open(row)) {
-        found.add(row); // it may stand behind the poisoned one as well
+      } else if (rows.staying(row.cell())) {
+        if (rows.open(row)) {
+          found.add(row); // it may stand behind the poisoned one as well
+        } else {
+          keepClosed(row);
+        }
       }
     }
     Map<KeyName, Long> ends = endsOfTold(ahead.open());
@@ -279,12 +283,20 @@ final class OrderedKeys {
     if (!rows.staying(row.cell())) {
       return;
     }
-    if (row.late() || rows.isOpen(row)) {
-      // Open but in no line: it is still running from before its line was dropped.
-      keyOf(row).members.putIfAbsent(row.seq(), new KeyLine.Member(row, false));
-    } else if (rows.open(row)) {
+    if (!row.late() && rows.open(row)) {
       join(row);
+    } else {
+      keepClosed(row);
     }
+  }
+
+  /**
+   * For a row that is open in the database and cannot run now: it is not due, still runs from
+   * before its line was dropped, or was taken for settled because it was locked. Nothing of its key
+   * runs until it has been read again.
+   */
+  private void keepClosed(Delivery row) {
+    keyOf(row).members.putIfAbsent(row.seq(), new KeyLine.Member(row, false));
   }
 
   private KeyLine keyOf(Delivery row) {

@@ -40,6 +40,10 @@ class OrderedKeysTest {
     final Set<Delivery> open = new HashSet<>();
     final List<Long> admitted = new ArrayList<>();
     final List<Long> blocked = new ArrayList<>();
+
+    /** Rows that are open in the database, and settled as far as the node knows. */
+    final Set<Long> takenForSettled = new HashSet<>();
+
     int sweeps;
 
     Dispatched(HandlerLine line) {
@@ -63,7 +67,7 @@ class OrderedKeysTest {
 
     @Override
     public boolean open(Delivery row) {
-      return open.add(row);
+      return !takenForSettled.contains(row.seq()) && open.add(row);
     }
 
     @Override
@@ -161,6 +165,31 @@ class OrderedKeysTest {
     read(row(2, 7));
 
     assertThat(rows.admitted).containsExactly(1L);
+  }
+
+  @Test
+  void aRowThatIsTakenForSettledButIsOpenKeepsItsFollowersUntilItIsReadAgain() {
+    store(row(1, 7), row(2, 7));
+    rows.takenForSettled.add(1L);
+    read(row(2, 7));
+    assertThat(rows.admitted).isEmpty();
+
+    rows.takenForSettled.clear();
+    read(row(1, 7));
+    assertThat(rows.admitted).containsExactly(1L);
+    end(row(1, 7), new Outcome.Completed());
+    assertThat(rows.admitted).containsExactly(1L, 2L);
+  }
+
+  @Test
+  void soDoesOneOfAKeyThatIsPoisonedFurtherBehind() {
+    store(row(1, 7), row(2, 7), row(4, 7));
+    poisoned.add(3L);
+    rows.takenForSettled.add(1L);
+    read(row(2, 7), row(4, 7));
+
+    assertThat(rows.admitted).isEmpty();
+    assertThat(rows.blocked).containsExactly(4L);
   }
 
   @Test
