@@ -129,6 +129,7 @@ final class HandlerLine {
 
   /** Lets a row wait to be loaded before all others: it was its turn, and the load was full. */
   void waitsFirst(Delivery row) {
+    rate.giveBack();
     ready.addPlaced(row, Long.MIN_VALUE);
   }
 

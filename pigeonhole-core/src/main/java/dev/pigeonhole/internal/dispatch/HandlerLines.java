@@ -27,6 +27,7 @@ final class HandlerLines {
   private final Map<Integer, HandlerLine> byFamily;
   private final List<HandlerLine> all;
   private final Events events;
+  private int first;
 
   /**
    * @param byFamily one line for all families of a handler
@@ -61,14 +62,17 @@ final class HandlerLines {
   // ---- what may begin
 
   /**
-   * Takes out the rows that may begin now, of each handler at most so many.
+   * Takes out the rows that may begin now, of each handler at most so many. Every time another
+   * handler is the first: a load has a limit, and what comes last may have to wait for the next.
    *
    * @param admits is asked for each; one that may not begin yet keeps those behind it
    */
   List<Delivery> begin(int most, Predicate<Delivery> admits) {
     List<Delivery> rows = new ArrayList<>();
     long now = System.nanoTime();
-    for (HandlerLine line : all) {
+    first++;
+    for (int each = 0; each < all.size(); each++) {
+      HandlerLine line = all.get(Math.floorMod(first + each, all.size()));
       int takes = line.takes(most);
       for (int i = 0; i < takes; i++) {
         Delivery row = line.ready.peek();

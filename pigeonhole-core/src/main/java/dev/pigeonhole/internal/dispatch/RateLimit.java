@@ -58,6 +58,13 @@ final class RateLimit {
     return allowed;
   }
 
+  /** One that was taken has not begun after all. */
+  void giveBack() {
+    if (perSecond != null) {
+      saved++;
+    }
+  }
+
   /** How long until one more may begin. */
   long nanosUntilNext(long now) {
     if (perSecond == null) {
