@@ -1,13 +1,14 @@
 package dev.pigeonhole.internal.dispatch;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Items that wait because another transaction holds their row. Each waits longer every time, up to
- * a second: an item is back soon after a short lock, and a long lock costs little. For one thread.
+ * Items that wait before they are tried again, each twice as long as the time before: an item is
+ * back soon after a short obstacle, and a long one costs little. For one thread.
  */
 final class Aside<T extends Aside.Item> {
   /** Something that may have to wait. */
@@ -16,10 +17,19 @@ final class Aside<T extends Aside.Item> {
     long until;
   }
 
-  private static final long FIRST_WAIT_MILLIS = 20;
-  static final long LONGEST_WAIT_MILLIS = 1_000;
-
+  private final long firstMillis;
+  private final long longestMillis;
   private final List<T> items = new ArrayList<>();
+
+  Aside(Duration first, Duration longest) {
+    this.firstMillis = first.toMillis();
+    this.longestMillis = longest.toMillis();
+  }
+
+  /** For what another transaction has locked. */
+  static <T extends Item> Aside<T> whileLocked() {
+    return new Aside<>(Duration.ofMillis(20), Duration.ofSeconds(1));
+  }
 
   boolean isEmpty() {
     return items.isEmpty();
@@ -33,13 +43,19 @@ final class Aside<T extends Aside.Item> {
   boolean add(List<T> some, long now) {
     boolean lasting = false;
     for (T item : some) {
-      lasting |= item.waitMillis == LONGEST_WAIT_MILLIS;
-      item.waitMillis =
-          Math.min(LONGEST_WAIT_MILLIS, Math.max(FIRST_WAIT_MILLIS, 2 * item.waitMillis));
+      lasting |= item.waitMillis == longestMillis;
+      item.waitMillis = Math.min(longestMillis, Math.max(firstMillis, 2 * item.waitMillis));
       item.until = now + TimeUnit.MILLISECONDS.toNanos(item.waitMillis);
       items.add(item);
     }
     return lasting;
+  }
+
+  /** Removes and returns them, however long they have waited. */
+  List<T> all() {
+    List<T> all = List.copyOf(items);
+    items.clear();
+    return all;
   }
 
   /** Removes and returns what has waited long enough. */
@@ -57,7 +73,7 @@ final class Aside<T extends Aside.Item> {
 
   /** How long until the next is due, or the longest wait if there is none. */
   long millisUntilNext(long now) {
-    long nanos = TimeUnit.MILLISECONDS.toNanos(LONGEST_WAIT_MILLIS);
+    long nanos = TimeUnit.MILLISECONDS.toNanos(longestMillis);
     for (T item : items) {
       nanos = Math.min(nanos, item.until - now);
     }

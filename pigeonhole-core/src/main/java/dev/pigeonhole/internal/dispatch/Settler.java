@@ -29,15 +29,27 @@ import org.slf4j.LoggerFactory;
  *
  * <p>What is locked by another transaction is set aside and comes back after a wait of its own,
  * with whatever else is to be written then. So a lock delays nothing but its own row.
+ *
+ * <p>What the database will not take at all, because a trigger or a constraint of somebody refuses
+ * it, is kept as well and tried again now and then, alone. Its delivery stays open: to forget the
+ * outcome would be to run the handler again, and again.
  */
 final class Settler {
   /** An outcome on its way, and what to tell once it is written. */
   private static final class Entry extends Aside.Item {
     final Settlement settlement;
-    final @Nullable Runnable event;
+
+    // The settling thread alone touches these.
+    @Nullable Runnable event;
 
     /** Whether an earlier try may have written it, so that a refusal may be our own doing. */
-    boolean doubtful; // the settling thread alone
+    boolean doubtful;
+
+    /** Whether the dispatcher has been told. */
+    boolean reported;
+
+    /** Whether it counts as written. */
+    boolean counted;
 
     Entry(Settlement settlement, @Nullable Runnable event) {
       this.settlement = settlement;
@@ -57,15 +69,18 @@ final class Settler {
   private final LinkedBlockingQueue<Entry> queue = new LinkedBlockingQueue<>();
   private final AtomicInteger unwritten = new AtomicInteger();
   private final LogLimit lockedLines = new LogLimit(1, Duration.ofMinutes(1));
-  // Only the settling thread touches these four.
+  private final LogLimit rejectedLines = new LogLimit(1, Duration.ofMinutes(1));
+  // Only the settling thread touches these.
   private List<Entry> batch = new ArrayList<>();
-  private final Aside<Entry> aside = new Aside<>();
+  private final Aside<Entry> aside = Aside.whileLocked();
+  private final Aside<Entry> rejected = new Aside<>(Duration.ofSeconds(1), Duration.ofMinutes(1));
+  private @Nullable StoreException lastRejection;
   private long pauseMillis;
   private int failedInARow;
 
   /**
    * @param waiting is told of deliveries whose attempts are over, but whose outcomes cannot be
-   *     written yet
+   *     written yet; of one that is rejected again and again each time
    */
   Settler(
       Deliveries store,
@@ -96,6 +111,7 @@ final class Settler {
   /** Waits a moment for work and writes one batch. Throws what the store throws, batch kept. */
   void turn(long waitMillis) throws InterruptedException {
     bringBack();
+    tryRejected(rejected.due(System.nanoTime(), 1));
     if (batch.isEmpty()) {
       long wait = Math.min(waitMillis, aside.millisUntilNext(System.nanoTime()));
       Entry first = queue.poll(wait, TimeUnit.MILLISECONDS);
@@ -113,15 +129,20 @@ final class Settler {
   /**
    * Writes everything there is, on the calling thread.
    *
-   * @throws StoreException as the store does, or if another transaction keeps a row locked
+   * @throws StoreException as the store does, also if it rejects but one outcome, or if another
+   *     transaction keeps a row locked
    */
   void flushAll() {
     long end = System.nanoTime() + PATIENCE_BY_HAND.toNanos();
+    tryRejected(rejected.all());
     while (!batch.isEmpty() || !queue.isEmpty() || !aside.isEmpty()) {
       if (batch.isEmpty() && queue.isEmpty()) {
         awaitLocks(end);
       }
       flush();
+    }
+    if (!rejected.isEmpty() && lastRejection != null) {
+      throw lastRejection;
     }
   }
 
@@ -159,16 +180,20 @@ final class Settler {
     waiting.accept(locked.stream().map(entry -> entry.settlement.delivery()).toList());
   }
 
-  /** Whether everything that was added is written and told. Asked by whoever stops the inbox. */
+  /**
+   * Whether everything that was added is written and told, but for what the store rejects. Asked
+   * while the inbox stops.
+   */
   boolean idle() {
-    return unwritten.get() == 0;
+    return unwritten.get() <= 0;
   }
 
   private void flush() {
     queue.drainTo(batch, Math.max(0, batchSize - batch.size()));
+    List<Entry> next = new ArrayList<>();
     try {
       write(batch);
-      batch = new ArrayList<>();
+      batch = next;
       pauseMillis = 0;
       failedInARow = 0;
     } catch (StoreException e) {
@@ -193,10 +218,12 @@ final class Settler {
 
   /**
    * One row that the database will not take must not keep the others. What the store cannot take
-   * now stays in the batch, and so does everything behind it when something else goes wrong.
+   * now stays in the batch, and so does everything behind it when something else goes wrong. If
+   * that is all of them, it is not the rows.
    */
   private void writeOneByOne(StoreException why) {
-    LOG.warn("Settling {} deliveries failed; trying them one by one", batch.size(), why);
+    int all = batch.size();
+    LOG.warn("Settling {} deliveries failed; trying them one by one", all, why);
     List<Entry> kept = new ArrayList<>();
     Deque<Entry> rest = new ArrayDeque<>(batch);
     try {
@@ -210,6 +237,31 @@ final class Settler {
       kept.addAll(rest);
       batch = kept;
     }
+    if (batch.size() == all) {
+      throw why;
+    }
+  }
+
+  /** Each alone. What the store cannot take now either waits again. */
+  private void tryRejected(List<Entry> entries) {
+    Deque<Entry> rest = new ArrayDeque<>(entries);
+    try {
+      while (!rest.isEmpty()) {
+        Entry entry = rest.element();
+        count(entry, false);
+        if (!writeAlone(entry)) {
+          keepRejected(entry);
+        }
+        rest.remove();
+      }
+    } finally {
+      rest.forEach(this::keepRejected);
+    }
+  }
+
+  private void keepRejected(Entry entry) {
+    count(entry, true);
+    rejected.add(List.of(entry), System.nanoTime());
   }
 
   /** False if the store cannot take it now. */
@@ -224,11 +276,23 @@ final class Settler {
         LOG.debug("Delivery {} will be settled later", entry.settlement, e);
         return false;
       }
-      LOG.error("Delivery {} cannot be settled; it will be run again", entry.settlement, e);
-      settled.accept(List.of(new Settled(entry.settlement, true)));
-      unwritten.decrementAndGet();
+      lastRejection = e;
+      keepRejected(entry);
+      waiting.accept(List.of(entry.settlement.delivery()));
+      logRejected(entry, e);
     }
     return true;
+  }
+
+  private void logRejected(Entry entry, StoreException e) {
+    if (rejectedLines.leftOutBefore(System.nanoTime()) >= 0) {
+      LOG.error(
+          "The database rejects the outcome of {} deliveries. They stay open and are tried again"
+              + " every minute; correct what the cause says. The last one: {}",
+          rejected.size(),
+          entry.settlement,
+          e);
+    }
   }
 
   private void write(List<Entry> all) {
@@ -254,20 +318,32 @@ final class Settler {
     }
     List<Settled> results = new ArrayList<>(entries.size());
     for (Entry entry : entries) {
-      boolean lost = !entry.doubtful && refused.contains(entry.settlement.delivery());
-      results.add(new Settled(entry.settlement, lost));
+      if (!entry.reported) {
+        boolean lost = !entry.doubtful && refused.contains(entry.settlement.delivery());
+        results.add(new Settled(entry.settlement, lost));
+        entry.event = lost ? null : entry.event;
+      }
     }
-    doubt(entries); // should telling it fail, it is written already
+    doubt(entries); // whatever fails from here on, it is written already, and is written again
     settled.accept(results);
+    entries.forEach(entry -> entry.reported = true);
     if (!events.silent()) {
       events.tell(new InboxEvent.Settled(events.inbox(), entries.size(), Duration.ofNanos(took)));
     }
-    for (int i = 0; i < results.size(); i++) {
-      if (!results.get(i).refused()) {
-        tell(entries.get(i).event);
-      }
+    entries.forEach(Settler::tell);
+    int over = 0;
+    for (Entry entry : entries) {
+      over += entry.counted ? 0 : 1;
+      entry.counted = true;
     }
-    unwritten.addAndGet(-entries.size());
+    unwritten.addAndGet(-over);
+  }
+
+  private void count(Entry entry, boolean over) {
+    if (entry.counted != over) {
+      entry.counted = over;
+      unwritten.addAndGet(over ? -1 : 1);
+    }
   }
 
   private SettleResult settle(List<Entry> entries) {
@@ -292,7 +368,9 @@ final class Settler {
   }
 
   /** What is written stays written, whatever telling it brings. */
-  private static void tell(@Nullable Runnable event) {
+  private static void tell(Entry entry) {
+    Runnable event = entry.event;
+    entry.event = null;
     try {
       if (event != null) {
         event.run();

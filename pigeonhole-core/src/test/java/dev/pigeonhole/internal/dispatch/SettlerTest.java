@@ -82,15 +82,82 @@ class SettlerTest {
   }
 
   @Test
-  void aRowThatTheStoreNeverTakesKeepsNobodyElse() {
+  void anOutcomeThatTheStoreRejectsIsKeptAndDelaysNoOther() {
+    StoreException rejection = storeFault(StoreException.Kind.PERMANENT);
     add(1, 2, 3);
-    oneByOne(seq -> seq == 2 ? storeFault(StoreException.Kind.PERMANENT) : null);
-    settler.flushAll();
-
+    oneByOne(seq -> seq == 2 ? rejection : null);
+    assertThatThrownBy(settler::flushAll).isSameAs(rejection);
     assertThat(written).containsExactlyInAnyOrder(1L, 3L);
     assertThat(told).containsExactly(1L, 3L);
-    assertThat(settled).filteredOn(Settled::refused).hasSize(1);
+    assertThat(settled).as("2 stays open").hasSize(2).noneMatch(Settled::refused);
+    assertThat(aside).extracting(Delivery::seq).containsExactly(2L);
+    assertThat(settler.idle()).as("worth no wait when the inbox stops").isTrue();
+
+    assertThatThrownBy(settler::flushAll).isSameAs(rejection);
+    fault = seqs -> null; // the trigger is gone
+    settler.flushAll();
+    assertThat(told).containsExactly(1L, 3L, 2L);
+    assertThat(settled).noneMatch(Settled::refused);
     assertThat(settler.idle()).isTrue();
+  }
+
+  @Test
+  void aRejectedOutcomeIsTriedAgainByItself() throws Exception {
+    List<List<Long>> tried = new ArrayList<>();
+    add(1);
+    fault =
+        seqs -> {
+          tried.add(seqs);
+          return seqs.contains(1L) && tried.size() < 6
+              ? storeFault(StoreException.Kind.PERMANENT)
+              : null;
+        };
+    while (!told.contains(1L)) {
+      add(2 + tried.size());
+      settler.turn(10);
+    }
+    assertThat(tried).as("never in a batch with others").doesNotContain(List.of(1L, 2L, 3L));
+    assertThat(tried.stream().filter(seqs -> seqs.contains(1L)).skip(2))
+        .allMatch(List.of(1L)::equals);
+  }
+
+  @Test
+  void aStoreThatTakesNothingForNowIsNotAskedForEver() {
+    add(1, 2, 3);
+    fault = seqs -> storeFault(StoreException.Kind.TRANSIENT);
+    for (int i = 0; i < 3; i++) {
+      assertThatThrownBy(settler::flushAll).isInstanceOf(StoreException.class);
+    }
+    assertThat(settler.idle()).isFalse();
+    fault = seqs -> null;
+    settler.flushAll();
+    assertThat(told).containsExactlyInAnyOrder(1L, 2L, 3L);
+  }
+
+  /** It has run, and has not taken the process with it. */
+  @Test
+  void anErrorWhileAnEventIsToldCostsNoOutcomeAndTellsNothingTwice() {
+    List<String> events = new ArrayList<>();
+    for (int i = 1; i <= 3; i++) {
+      String name = "event " + i;
+      settler.add(
+          new Settlement(Rows.row(i), new Outcome.Completed()),
+          () -> {
+            events.add(name);
+            if (events.size() == 2) {
+              throw new OutOfMemoryError("for the test");
+            }
+          });
+    }
+    assertThatThrownBy(settler::flushAll).isInstanceOf(OutOfMemoryError.class);
+    assertThat(settler.idle()).isFalse();
+    settler.flushAll();
+
+    assertThat(events).containsExactly("event 1", "event 2", "event 3");
+    assertThat(settled).as("told once").hasSize(3).noneMatch(Settled::refused);
+    assertThat(settler.idle()).isTrue();
+    add(4);
+    assertThat(settler.idle()).isFalse();
   }
 
   @Test
