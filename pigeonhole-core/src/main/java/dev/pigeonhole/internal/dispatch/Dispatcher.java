@@ -375,7 +375,7 @@ final class Dispatcher {
     for (int i = 0; i < results.size(); i++) {
       try {
         settled(results.get(i));
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         List<Settled> rest = results.subList(i + 1, results.size());
         post(() -> settled(rest));
         throw e;
@@ -384,9 +384,14 @@ final class Dispatcher {
     reads.roomMade();
   }
 
-  /** Nothing runs for them any more, so no suspect has to wait for them. */
+  /**
+   * Nothing runs for them any more, so no suspect has to wait for them, and none of them is one.
+   */
   void settlesLater(List<Delivery> rows) {
-    rows.forEach(open::settlesLater);
+    for (Delivery row : rows) {
+      open.settlesLater(row);
+      suspects.ended(row);
+    }
   }
 
   private void settled(Settled result) {

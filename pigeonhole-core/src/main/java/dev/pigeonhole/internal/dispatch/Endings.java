@@ -171,20 +171,28 @@ final class Endings {
       failed(attempt, e);
       return;
     }
-    Failure failure = Failures.of(e, clock.instant());
-    Duration wait = policy.delayAfterUncounted(runs, random(policy, delivery));
-    attempt.ended(End.RELEASED, null);
-    settle(
-        attempt,
-        new Outcome.Uncounted(wait, failure),
-        () -> tellUncounted(attempt, runs, failure, wait));
+    try {
+      Failure failure = Failures.of(e, clock.instant());
+      Duration wait = policy.delayAfterUncounted(runs, random(policy, delivery));
+      attempt.ended(End.RELEASED, null);
+      settle(
+          attempt,
+          new Outcome.Uncounted(wait, failure),
+          () -> tellUncounted(attempt, runs, failure, wait));
+    } catch (Throwable error) {
+      lost(attempt, error);
+    }
   }
 
   /** The attempt was cut by a shutdown, or gave way to it. */
   void released(Attempt attempt) {
-    int releases = attempt.work.delivery().releases() + 1;
-    attempt.ended(End.RELEASED, null);
-    settle(attempt, new Outcome.Released(), () -> tellReleased(attempt, releases));
+    try {
+      int releases = attempt.work.delivery().releases() + 1;
+      attempt.ended(End.RELEASED, null);
+      settle(attempt, new Outcome.Released(), () -> tellReleased(attempt, releases));
+    } catch (Throwable error) {
+      lost(attempt, error);
+    }
   }
 
   /**
