@@ -18,6 +18,7 @@ import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.SettleResult;
+import dev.pigeonhole.store.StoreException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.time.Instant;
@@ -35,6 +36,7 @@ class EndingsTest {
   private final ListAppender<ILoggingEvent> log = new ListAppender<>();
   private final List<InboxEvent> told = new ArrayList<>();
   private final List<Settled> settled = new ArrayList<>();
+  private boolean broken;
   private final Settler settler =
       new Settler(
           takesEverything(), new Events("inbox", List.of()), 100, settled::addAll, rows -> {});
@@ -50,7 +52,7 @@ class EndingsTest {
               new Backoff.Limits(3, 2),
               List.of(),
               OptionalLong.empty()),
-          () -> Instant.EPOCH);
+          this::now);
   private final Attempt attempt = Handlers.attempt(Handlers.plain("h", received -> {}), 7);
 
   private static Deliveries takesEverything() {
@@ -72,6 +74,14 @@ class EndingsTest {
   void stop() {
     logger.detachAppender(log);
     logger.setLevel(null);
+  }
+
+  private Instant now() {
+    if (broken) {
+      broken = false;
+      throw new OutOfMemoryError("for the test");
+    }
+    return Instant.EPOCH;
   }
 
   private Outcome failedWith(Throwable thrown) {
@@ -155,6 +165,20 @@ class EndingsTest {
 
   private static CodecException unreadable() {
     return new CodecException(ErrorCode.PAYLOAD_UNDECODABLE, "not even JSON", null);
+  }
+
+  /** What nobody settles would stay open until the process ends. */
+  @Test
+  void anErrorWhileAnUncountedAttemptIsJudgedDoesNotLeaveItOpen() {
+    broken = true;
+    endings.storeFailed(
+        attempt,
+        new StoreException(
+            StoreException.Kind.TRANSIENT, ErrorCode.DATABASE_TRANSIENT, "deadlock", null));
+    settler.flushAll();
+
+    assertThat(settled).hasSize(1);
+    assertThat(settled.get(0).settlement().outcome()).isInstanceOf(Outcome.LaterUncounted.class);
   }
 
   @Test
