@@ -27,6 +27,8 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -35,6 +37,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * restored, or a standby promoted that lagged behind. SQL takes back what was forgotten; the proofs
  * do it with a real standby.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class ForgottenNumbersTest {
   private static final Duration PATIENCE = Duration.ofMinutes(5);
 

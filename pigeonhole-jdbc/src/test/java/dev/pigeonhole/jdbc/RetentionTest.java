@@ -34,11 +34,14 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Forgetting in a real database: by one at a time, under somebody's slow hands, by any clock. */
 @Timeout(600)
+@Execution(ExecutionMode.CONCURRENT)
 class RetentionTest {
   private static final Duration PATIENCE = Duration.ofMinutes(3);
 

@@ -28,10 +28,13 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Transactional handlers that do not return. */
+@Execution(ExecutionMode.CONCURRENT)
 class StuckHandlerTest {
   private static final Duration LIMIT = Duration.ofMinutes(5);
 

@@ -32,6 +32,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -43,6 +45,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * comes back would bury the second; if an error of the database counted as one of the handler,
  * receipts would show failures.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class OutageTest {
   private static final int PRODUCERS = 2;
 

@@ -12,6 +12,7 @@ import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.io.IOException;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
@@ -32,6 +33,7 @@ class KilledServiceTest {
   private static final String OVER_RABBITMQ = "--spring.profiles.active=rabbitmq";
 
   @Test
+  @Tag("full")
   void everyOrderHasItsEffectsOnceThoughTheServiceIsKilledTwice() throws Exception {
     RabbitServer broker = RabbitServer.shared();
     String host = broker.newVirtualHost();
