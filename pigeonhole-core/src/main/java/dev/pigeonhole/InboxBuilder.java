@@ -155,7 +155,10 @@ public final class InboxBuilder {
     return this;
   }
 
-  /** How long running attempts may go on after a stop. Default 30 s. */
+  /**
+   * Limits how long sources and running attempts may continue after {@link RunningInbox#close},
+   * which returns within this time plus 2 s, whatever the database does. Default 30 s.
+   */
   public InboxBuilder stopGrace(Duration grace) {
     draft.stopGrace = grace;
     return this;

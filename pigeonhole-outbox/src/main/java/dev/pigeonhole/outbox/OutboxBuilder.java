@@ -165,7 +165,10 @@ public final class OutboxBuilder {
     return this;
   }
 
-  /** See {@link InboxBuilder#stopGrace}. */
+  /**
+   * Limits how long running sends may continue after {@code close()}. See {@link
+   * InboxBuilder#stopGrace}; {@code close()} also waits until the transports are closed.
+   */
   public OutboxBuilder stopGrace(Duration grace) {
     engine.stopGrace(grace);
     return this;

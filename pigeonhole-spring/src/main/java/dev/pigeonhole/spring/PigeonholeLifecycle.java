@@ -20,9 +20,10 @@ import org.springframework.context.SmartLifecycle;
  * }</pre>
  *
  * <p>Listener containers of brokers stop before it, and a web server after it. Stopping takes as
- * long as running attempts take, the inbox's {@code stopGrace} at most. If that is more than {@code
- * DefaultLifecycleProcessor} waits for, the rest stops meanwhile; but what the inbox needs, such as
- * its DataSource, is there until it has stopped. What was stopped can be started again.
+ * long as running attempts take, the inbox's {@code stopGrace} plus 2 s at most, whatever the
+ * database does. If that is more than {@code DefaultLifecycleProcessor} waits for, the rest stops
+ * meanwhile; but what the inbox needs, such as its DataSource, is there until it has stopped. What
+ * was stopped can be started again.
  */
 public final class PigeonholeLifecycle implements SmartLifecycle, DisposableBean {
   /** Between listener containers, which end before it, and web servers. */

@@ -68,7 +68,8 @@ public record PigeonholeProperties(
    * @param beat How often a node gives a sign of life.
    * @param deadAfter Silence after which other nodes take over. At least three beats.
    * @param restartDelay Pause before a loop of the engine that failed starts again.
-   * @param stopGrace How long running attempts may go on after a stop.
+   * @param stopGrace How long sources and running attempts may continue after a stop. close()
+   *     returns within this time plus 2 s, whatever the database does.
    * @param concurrency Attempts of one handler at once on one node. Default 8, or as many as the
    *     connection pool can bear.
    * @param threads What runs handlers. With auto, virtual threads where
@@ -127,7 +128,8 @@ public record PigeonholeProperties(
    * @param beat How often a node gives a sign of life.
    * @param deadAfter Silence after which other nodes take over. At least three beats.
    * @param restartDelay Pause before a loop of the engine that failed starts again.
-   * @param stopGrace How long running attempts may go on after a stop.
+   * @param stopGrace How long sources and running attempts may continue after a stop. close()
+   *     returns within this time plus 2 s, whatever the database does.
    * @param concurrency Attempts of one handler at once on one node. Default 8, or as many as the
    *     connection pool can bear.
    * @param handlerTimeout Time limit of attempts of annotated handlers that name none.
