@@ -43,8 +43,8 @@ public final class ChannelBuilder {
   }
 
   /**
-   * What happens to a known id with other content. Default {@link OnConflict#KEEP}; types with a
-   * business key go by {@link OnConflict#REPEAT} whatever is said here.
+   * Sets what happens to a known id with other content or another type. Default {@link
+   * OnConflict#KEEP}. Types with a business key always use {@link OnConflict#REPEAT}.
    */
   public ChannelBuilder onConflict(OnConflict policy) {
     this.onConflict = policy;

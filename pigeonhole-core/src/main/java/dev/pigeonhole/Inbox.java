@@ -80,10 +80,11 @@ public interface Inbox {
   Acceptor acceptor(String channel);
 
   /**
-   * The channel as a place to publish into, for an outbox in the same database: what is published
-   * is accepted in the transaction of whoever does it. Whatever the channel does with others, what
-   * is published is refused with {@code PH-KEY-09} if no handler takes its type, and with {@code
-   * PH-ID-08} if its id is taken by other content: nobody reads a verdict there.
+   * Returns a publisher into this channel, for an outbox in the same database. The channel accepts
+   * the published messages in the transaction of the publisher. Whatever its options are, a
+   * published message is rejected with {@code PH-KEY-09} if no handler takes its type, and with
+   * {@code PH-ID-08} if its id is taken by other content or another type, because a publisher does
+   * not read verdicts.
    *
    * @throws InboxException with {@code PH-OBX-05} if nothing would be stored: the inbox has no such
    *     channel, or one with {@link HandlerOption#inline} handlers

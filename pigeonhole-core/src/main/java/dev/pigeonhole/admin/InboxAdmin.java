@@ -123,7 +123,10 @@ public interface InboxAdmin {
   /** What came of a change to many, by its name; see {@link BulkChange#operation}. */
   Optional<ChangeResult> operation(String name);
 
-  /** Second copies of known messages that were kept because their content differs, newest first. */
+  /**
+   * Lists conflicts, newest first: second copies of known messages that were kept because their
+   * content or type differs.
+   */
   List<ConflictView> conflicts(int limit);
 
   /** One of them with what it carries; empty if somebody has resolved it. */

@@ -14,7 +14,7 @@ import java.util.Optional;
  * @param content as it came; empty when retention has dropped it, or there was none
  * @param occurredAt when the producer says it happened
  * @param deliveries one for each handler that took it
- * @param conflicts second copies with other content that wait for somebody
+ * @param conflicts second copies with other content or another type that wait for an operator
  */
 public record MessageDetail(
     MessageView message,

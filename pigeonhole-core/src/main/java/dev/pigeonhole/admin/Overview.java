@@ -12,7 +12,7 @@ import java.util.List;
  * @param unownedLanes lanes that nobody works on, of handlers that a living node knows; those of
  *     guards and of handlers that are gone have no owner and need none. Of all handlers while no
  *     node lives
- * @param conflicts second copies that wait for somebody to decide
+ * @param conflicts second copies that wait for an operator
  */
 public record Overview(
     List<HandlerCounts> counts,

@@ -46,7 +46,7 @@ public interface InboxListener {
       return with(InboxEvent.Repeated.class, action);
     }
 
-    /** Known identities that arrived with other content, kept or rejected. */
+    /** Known identities that arrived with other content or another type, kept or rejected. */
     public Choice onConflict(Consumer<? super InboxEvent.Conflicted> action) {
       return with(InboxEvent.Conflicted.class, action);
     }

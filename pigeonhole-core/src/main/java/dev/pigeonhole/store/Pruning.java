@@ -37,7 +37,7 @@ public interface Pruning {
   }
 
   /**
-   * A message without open deliveries and without second copies that wait for somebody.
+   * A message without open deliveries and without second copies that wait for an operator.
    *
    * @param now the time by the same clock as the others
    * @param completed handler family → when it has finished the message

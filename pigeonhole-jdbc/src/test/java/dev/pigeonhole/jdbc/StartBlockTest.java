@@ -213,7 +213,7 @@ class StartBlockTest {
 
       assertThat(block())
           .containsSequence(
-              "    channel orders: onConflict(REPEAT): other content under a known id is dropped",
+              "    channel orders: onConflict(REPEAT): other content or another type under a known id is dropped",
               "    channel orders: onMissingId(HASH_CONTENT): equal content without an id is handled"
                   + " once",
               "    channel orders: type order.placed, missingKey(ACCEPT_EVERY_COPY): every copy"

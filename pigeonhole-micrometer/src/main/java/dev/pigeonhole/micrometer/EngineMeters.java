@@ -240,7 +240,7 @@ final class EngineMeters {
             names.prefix + ".conflicts",
             snapshot,
             each -> each.read(overview -> overview.conflicts().value()))
-        .description("Second copies with other content that wait for somebody to decide")
+        .description("Second copies with other content or another type that wait for an operator")
         .tags(tags(name))
         .strongReference(true)
         .register(registry);

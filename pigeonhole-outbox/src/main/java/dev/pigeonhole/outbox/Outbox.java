@@ -78,8 +78,8 @@ public final class Outbox implements Publisher {
    *
    * @throws InboxException with {@code PH-OBX-01} if there is no route for its type, {@code
    *     PH-KEY-07} or {@code PH-KEY-09} if its route leads into a channel without a handler for it,
-   *     {@code PH-PAY-02} if it is too large, {@code PH-ID-08} if its id is taken by other content,
-   *     and with the code of what else is wrong with it. Nothing was staged
+   *     {@code PH-PAY-02} if it is too large, {@code PH-ID-08} if its id is taken by other content
+   *     or another type, and with the code of what else is wrong with it. Nothing was staged
    */
   @Override
   public String publish(Connection connection, Message message) {

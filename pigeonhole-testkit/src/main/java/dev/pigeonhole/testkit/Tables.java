@@ -70,7 +70,7 @@ final class Tables {
   /** A delivery that is not tried again by itself, as it stood then, and whether others wait. */
   record PoisonRow(Delivery delivery, Instant at, boolean blocks) {}
 
-  /** A second copy of a known identity with other content. */
+  /** A second copy of a known identity with other content or another type. */
   record ConflictRow(long id, long seq, NewMessage copy, Instant at, @Nullable String acceptedAs) {
 
     ConflictRow acceptedAs(@Nullable String newId) {

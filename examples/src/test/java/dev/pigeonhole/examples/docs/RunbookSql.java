@@ -184,7 +184,7 @@ final class RunbookSql {
               ORDER BY h.unknown_ms DESC, h.key_id
               """),
           new Question(
-              "Second copies with other content",
+              "Second copies with other content or another type",
               "They wait for `dismissConflict` or `acceptConflict`.",
               """
               SELECT c.conflict_id, {m.source}, {m.id}, c.received_at, {c.channel}, {c.content_type},

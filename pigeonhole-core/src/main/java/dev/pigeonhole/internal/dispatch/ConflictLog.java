@@ -10,8 +10,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells of messages that came under a known id with other content. A sender that counts from one
- * again after each start makes one of everything it sends, so there is a limit.
+ * Logs conflicts: messages that came under a known id with other content or another type. A sender
+ * whose ids start from one again after each start causes a conflict with every message, so the
+ * number of lines is limited.
  */
 public final class ConflictLog {
   private static final Logger LOG = LoggerFactory.getLogger(ConflictLog.class);
@@ -43,7 +44,7 @@ public final class ConflictLog {
             Names.shown(ref.toString()),
             second.channel(),
             second.onConflict() == OnConflict.KEEP
-                ? "kept until somebody decides"
+                ? "kept until an operator decides"
                 : "refused, and not kept",
             leftOut == 0 ? "" : " (" + leftOut + " conflicts before this one were not logged)");
   }

@@ -50,8 +50,8 @@ public final class InlineHandlers {
    * What came of one message.
    *
    * @param ran whether some handler was run
-   * @param differs what was known with other content; null for nothing. Who comes after it was not
-   *     run
+   * @param differs the message, if its id is known with other content or another type; otherwise
+   *     null. The handlers behind the one that found this were not run
    * @param known when a handler had finished it before
    * @param failures of those that have not finished it, by their keys; what differs is none
    */

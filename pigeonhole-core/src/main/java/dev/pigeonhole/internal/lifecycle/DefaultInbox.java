@@ -472,7 +472,7 @@ public final class DefaultInbox implements Inbox {
     }
     InlineHandlers.Outcome outcome = handlers.run(joined, checked.inline());
     MessageRef ref = new MessageRef(message.source(), message.id());
-    // First: handlers with keys of their own may have failed before one found other content.
+    // First: handlers with keys of their own may have failed before one found a conflict.
     if (!outcome.failures().isEmpty()) {
       return new Acceptance.Unfinished(ref, outcome.failures());
     }
@@ -501,8 +501,8 @@ public final class DefaultInbox implements Inbox {
       Failure gone =
           Failures.of(
               ErrorCode.GUARD_BUSY,
-              "What was known under this id, with other content, was forgotten meanwhile. Offer it"
-                  + " again.",
+              "The message with this id and other content or another type was forgotten meanwhile."
+                  + " Accept this one again.",
               store.clock().instant());
       return new Acceptance.Unfinished(
           new MessageRef(differs.source(), differs.id()), Map.of(first, gone));

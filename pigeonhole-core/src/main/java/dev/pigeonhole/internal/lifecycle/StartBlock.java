@@ -233,9 +233,11 @@ final class StartBlock {
   private static void unsafe(ChannelSpec channel, List<String> lines) {
     String where = "channel %s: ".formatted(channel.name());
     if (channel.onConflict() == OnConflict.REPEAT) {
-      lines.add(where + "onConflict(REPEAT): other content under a known id is dropped");
+      lines.add(
+          where + "onConflict(REPEAT): other content or another type under a known id is dropped");
     } else if (channel.onConflict() == OnConflict.REJECT) {
-      lines.add(where + "onConflict(REJECT): other content under a known id is not kept");
+      lines.add(
+          where + "onConflict(REJECT): other content or another type under a known id is not kept");
     }
     if (channel.unhandled() == Unhandled.IGNORE) {
       lines.add(where + "unhandled(IGNORE): what nobody handles is dropped");

@@ -9,8 +9,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Second copies with other content that wait for somebody. Who accepts one claims it first, under
- * the id that it shall have: so it becomes one message, whoever tries it how often.
+ * Second copies with other content or another type that wait for an operator. To accept one, it is
+ * first claimed under its new id. So it becomes one message, however often and by however many
+ * operators this is tried.
  */
 final class Conflicts {
 

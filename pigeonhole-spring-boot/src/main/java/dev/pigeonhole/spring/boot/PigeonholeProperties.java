@@ -82,7 +82,8 @@ public record PigeonholeProperties(
    * @param maxHandlerBacklog Fresh deliveries that may wait for one handler before it is called
    *     behind.
    * @param missingId What happens to messages without an id, in channels that are no beans.
-   * @param onConflict What happens to a known id with other content, in channels that are no beans.
+   * @param onConflict What happens to a known id with other content or another type, in channels
+   *     that are no beans.
    * @param unhandled What happens to messages that no handler takes, in channels that are no beans.
    */
   public record Inbox(
@@ -140,7 +141,8 @@ public record PigeonholeProperties(
    * @param maxHandlerBacklog Fresh deliveries that may wait for one handler before it is called
    *     behind.
    * @param missingId What happens to messages without an id, in channels that are no beans.
-   * @param onConflict What happens to a known id with other content, in channels that are no beans.
+   * @param onConflict What happens to a known id with other content or another type, in channels
+   *     that are no beans.
    * @param unhandled What happens to messages that no handler takes, in channels that are no beans.
    */
   @ConfigurationPropertiesSource
@@ -445,7 +447,7 @@ public record PigeonholeProperties(
    *     of the queue as routing key, or a topic of Kafka.
    * @param concurrency Consumers of a queue on one node.
    * @param missingId What happens to messages without an id.
-   * @param onConflict What happens to a known id with other content.
+   * @param onConflict What happens to a known id with other content or another type.
    * @param unhandled What happens to messages that no handler takes.
    */
   @ConfigurationPropertiesSource
