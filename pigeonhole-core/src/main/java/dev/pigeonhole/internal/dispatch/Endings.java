@@ -389,8 +389,9 @@ final class Endings {
     if (leftOut >= 0) {
       line(LOG.atWarn(), "attempt-uncounted", attempt.handler.key(), attempt, failure)
           .log(
-              "Attempt uncounted: the database failed under attempt {} to deliver {} to '{}' ({} of"
-                  + " {} attempts that need not count); the next one is in {}: {}{}",
+              "Attempt uncounted: the database failed during attempt {} to deliver {} to '{}' ({}"
+                  + " uncounted so far, transient errors count after {}); the next one is in {}:"
+                  + " {}{}",
               attempt.attempt(),
               Names.shown(attempt.message().toString()),
               attempt.handler.key(),

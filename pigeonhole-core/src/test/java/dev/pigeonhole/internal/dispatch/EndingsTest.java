@@ -247,6 +247,25 @@ class EndingsTest {
   }
 
   @Test
+  void theLineOfAnUncountedAttemptIsTrueBeyondTheLimit() {
+    Delivery row = new Delivery(new Cell(0, 1), 7, 0, 1, 0, 0, 5, null, 0, false);
+    endings.storeFailed(
+        Handlers.attempt(Handlers.plain("h", received -> {}), row),
+        new StoreException(
+            StoreException.Kind.PERMANENT, ErrorCode.DATABASE_ERROR, "no such column", null));
+    settler.flushAll();
+
+    assertThat(settled)
+        .singleElement()
+        .extracting(each -> each.settlement().outcome())
+        .isInstanceOf(Outcome.Uncounted.class);
+    assertThat(logged(Level.WARN))
+        .singleElement()
+        .asString()
+        .contains("(6 uncounted so far, transient errors count after 2)", "PH-DB-17");
+  }
+
+  @Test
   void theTimeOfACompletionIsThatOfItsAttempt() {
     attempt.started();
     attempt.end(Attempt.State.ENDED);
