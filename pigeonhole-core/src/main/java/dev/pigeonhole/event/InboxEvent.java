@@ -161,10 +161,10 @@ public sealed interface InboxEvent {
       implements OfHandler {}
 
   /**
-   * The database failed under a transactional handler. The attempt does not count as a failure and
-   * will be repeated.
+   * An error of the database ended an attempt of a transactional handler. The attempt does not
+   * count as a failure and is retried.
    *
-   * @param runs how many attempts of this delivery have not counted by now
+   * @param runs how many attempts of this delivery have not counted so far, this one included
    * @param next the wait until the next attempt
    */
   record Uncounted(

@@ -5,9 +5,9 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Told of everything that happens, by whichever thread caused it: threads of the engine and threads
- * that accept, several at once. So it must be safe for many threads, and quick. What it throws is
- * logged and swallowed.
+ * Receives all events of an inbox, on the thread that caused them: threads of the engine and
+ * threads that accept, several at once. So it must be safe for many threads, and fast. Exceptions
+ * that it throws are logged and ignored.
  */
 @FunctionalInterface
 public interface InboxListener {
@@ -36,7 +36,7 @@ public interface InboxListener {
       this.parts = parts;
     }
 
-    /** New messages; not told again for repeats. */
+    /** New messages, once each; not their repeats. */
     public Choice onAccepted(Consumer<? super InboxEvent.Accepted> action) {
       return with(InboxEvent.Accepted.class, action);
     }
@@ -76,40 +76,44 @@ public interface InboxListener {
       return with(InboxEvent.Completed.class, action);
     }
 
-    /** Attempts that failed and will be repeated; the last one is told as poisoned. */
+    /** Failed attempts with a retry. After the last one {@link #onPoisoned} is called instead. */
     public Choice onFailed(Consumer<? super InboxEvent.Failed> action) {
       return with(InboxEvent.Failed.class, action);
     }
 
     /**
-     * Deliveries that wait for an operator. An alarm listens to {@link #onPoisonedUnknown} as well:
-     * what is poisoned because nobody knows its key is told of there, and not here.
+     * Deliveries that wait for an operator. An alarm needs {@link #onPoisonedUnknown} as well,
+     * which is called instead for deliveries that are poisoned because no node has their handler
+     * key.
      */
     public Choice onPoisoned(Consumer<? super InboxEvent.Poisoned> action) {
       return with(InboxEvent.Poisoned.class, action);
     }
 
-    /** Messages that retention has deleted, or taken the content of. */
+    /** Messages that retention has deleted, or whose content it has deleted. */
     public Choice onPruned(Consumer<? super InboxEvent.Pruned> action) {
       return with(InboxEvent.Pruned.class, action);
     }
 
-    /** Handlers that stopped, by an operator's word or because they failed too often in a row. */
+    /** Handlers paused by an operator, or by themselves after too many failures in a row. */
     public Choice onHandlerPaused(Consumer<? super InboxEvent.HandlerPaused> action) {
       return with(InboxEvent.HandlerPaused.class, action);
     }
 
-    /** Handlers that go on after a pause. */
+    /** Handlers that were resumed after a pause. */
     public Choice onHandlerResumed(Consumer<? super InboxEvent.HandlerResumed> action) {
       return with(InboxEvent.HandlerResumed.class, action);
     }
 
-    /** Deliveries whose key nobody has known for too long, many at once; they wait as well. */
+    /**
+     * Deliveries that were poisoned, many at once, because no live node has had their handler key
+     * for too long. They wait for an operator.
+     */
     public Choice onPoisonedUnknown(Consumer<? super InboxEvent.PoisonedUnknown> action) {
       return with(InboxEvent.PoisonedUnknown.class, action);
     }
 
-    /** Failures of direct channels, which nobody repeats but a source. */
+    /** Failures of direct channels. Only the source repeats them. */
     public Choice onDirectFailed(Consumer<? super InboxEvent.DirectFailed> action) {
       return with(InboxEvent.DirectFailed.class, action);
     }
@@ -119,12 +123,12 @@ public interface InboxListener {
       return with(InboxEvent.Released.class, action);
     }
 
-    /** Attempts under which the database failed; they do not count and will be repeated. */
+    /** Attempts that an error of the database ended. They do not count and are retried. */
     public Choice onUncounted(Consumer<? super InboxEvent.Uncounted> action) {
       return with(InboxEvent.Uncounted.class, action);
     }
 
-    /** Any one kind of event, also those without a method of their own. */
+    /** Events of one class, also of one without a method here. */
     public <E extends InboxEvent> Choice with(Class<E> type, Consumer<? super E> action) {
       List<Part<?>> more = new ArrayList<>(parts);
       more.add(new Part<>(type, action));

@@ -30,8 +30,8 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.spi.LoggingEventBuilder;
 
 /**
- * Judges how attempts ended, hands the outcome to the settler, and tells the listeners once it is
- * written.
+ * Decides the outcome of attempts, hands it to the settler, and notifies the listeners once it is
+ * recorded.
  */
 final class Endings {
   private static final Logger LOG = LoggerFactory.getLogger(Endings.class);
@@ -57,7 +57,7 @@ final class Endings {
       goOn(attempt);
       attempt.ended(End.COMPLETED, null);
     } finally {
-      // An attempt that nobody settles would stay open until the process ends.
+      // Without a settle the attempt would stay open until the process ends.
       settle(
           attempt, new Outcome.Completed(), events.silent() ? null : () -> tellCompleted(attempt));
     }
@@ -92,7 +92,7 @@ final class Endings {
             lag.isNegative() ? Duration.ZERO : lag));
   }
 
-  /** Poisons the delivery or has it tried again, as its handler's policy says. */
+  /** Poisons the delivery or schedules a retry, by the policy of its handler. */
   void failed(Attempt attempt, Throwable thrown) {
     if (gaveWay(attempt, thrown)) {
       released(attempt);
@@ -110,9 +110,9 @@ final class Endings {
   }
 
   /**
-   * Something failed at the end of an attempt that is not its fault. If its outcome was not handed
-   * to the settler it does not count, and is run again: what nobody settles would stay open until
-   * the process ends.
+   * Handles an error at the end of an attempt that the handler has not caused. If the settler has
+   * no outcome of the attempt, it does not count and the delivery is run again; without a settle it
+   * would stay open until the process ends.
    */
   void lost(Attempt attempt, Throwable why) {
     if (!attempt.hasOutcome()) {
@@ -121,7 +121,7 @@ final class Endings {
     try {
       LOG.error("The end of an attempt of '{}' could not be judged", attempt.handler.key(), why);
     } catch (OutOfMemoryError e) {
-      // What became of the delivery is what counts.
+      // The settler has the outcome; only the line is lost.
     }
   }
 
@@ -141,7 +141,7 @@ final class Endings {
     return outcome instanceof Outcome.Poisoned ? End.POISONED : End.RETRIED;
   }
 
-  /** Poisons a delivery without an attempt: none could succeed. */
+  /** Poisons a delivery without an attempt, because none could succeed. */
   void hopeless(
       Delivery row, BoundHandler handler, MessageRef message, ErrorCode code, String text) {
     Failure failure = Failures.of(code, text, clock.instant());
@@ -159,9 +159,10 @@ final class Endings {
   }
 
   /**
-   * The store failed under the attempt, and has rolled back. That is not the handler's fault,
-   * unless it happens again and again: then the handler must be doing something that the database
-   * does not bear. What the store will never do is never the handler's fault.
+   * Handles an error of the store, which has rolled back the attempt. The attempt does not count as
+   * a failure of the handler until {@code maxUncounted} attempts of the delivery are uncounted:
+   * after that the handler probably causes the error itself. A permanent error of the store never
+   * counts.
    */
   void storeFailed(Attempt attempt, StoreException e) {
     Delivery delivery = attempt.work.delivery();
@@ -184,7 +185,7 @@ final class Endings {
     }
   }
 
-  /** The attempt was cut by a shutdown, or gave way to it. */
+  /** Releases an attempt that a shutdown has cut, or that ended because of the stop request. */
   void released(Attempt attempt) {
     try {
       int releases = attempt.work.delivery().releases() + 1;
@@ -196,9 +197,9 @@ final class Endings {
   }
 
   /**
-   * Whether the handler threw because it was asked to stop. Nobody can tell from what it threw, so
-   * whatever comes after the request does; except what speaks of the message itself, and what comes
-   * of a timeout, which asks too.
+   * Whether the handler threw because of a stop request. The exception does not show the reason, so
+   * every exception after the request is taken for its consequence. Not so a decision of the
+   * handler, content that cannot be decoded, and a timeout, which requests a stop as well.
    */
   private static boolean gaveWay(Attempt attempt, Throwable thrown) {
     return attempt.stopRequested()
@@ -207,12 +208,12 @@ final class Endings {
         && !(thrown instanceof CodecException && !attempt.decoded());
   }
 
-  /** Whether a handler says with it what is to become of the delivery. */
+  /** Whether the handler decides the outcome of the delivery with this exception. */
   static boolean decides(Throwable thrown) {
     return thrown instanceof PoisonException || thrown instanceof RetryLaterException;
   }
 
-  /** A handler that reads other things fails like any other: this message could be read. */
+  /** A codec error after the message was decoded is an ordinary failure of the handler. */
   private static Failure failure(Attempt attempt, Throwable thrown, Instant now) {
     return thrown instanceof CodecException && attempt.decoded()
         ? Failures.of(ErrorCode.HANDLER_FAILED, thrown, now)
@@ -251,7 +252,7 @@ final class Endings {
     return new Outcome.Poisoned(failure, counted, handler.onPoison());
   }
 
-  /** While its handler is paused no message is to blame. */
+  /** Returns this outcome, or one that does not count if the handler was paused already. */
   private Outcome unlessPaused(Attempt attempt, Backoff policy, Outcome outcome, Failure failure) {
     Breaker breaker = attempt.breaker;
     Breaker.Verdict verdict = breaker.failed(attempt.work.delivery());
@@ -291,7 +292,7 @@ final class Endings {
     return chosen == null ? defaultRetry : chosen;
   }
 
-  /** A wait that no store can add to its time would keep every settle of its batch. */
+  /** Limits a wait to what every store can add to its time; else the whole batch would fail. */
   private static Duration bounded(Duration asked) {
     if (asked.isNegative()) {
       return Duration.ZERO;
@@ -299,7 +300,7 @@ final class Endings {
     return asked.compareTo(Spans.LONGEST_WAIT) > 0 ? Spans.LONGEST_WAIT : asked;
   }
 
-  /** Seeded policies give the same waits for the same delivery, whichever thread asks first. */
+  /** Seeded policies give the same waits for the same delivery, in whatever order threads run. */
   private static RandomGenerator random(Backoff policy, Delivery delivery) {
     if (policy.seed().isEmpty()) {
       return ThreadLocalRandom.current();
@@ -310,7 +311,7 @@ final class Endings {
 
   private void tellFailed(Attempt attempt, Outcome outcome, Failure failure) {
     if (outcome instanceof Outcome.LaterUncounted uncounted) {
-      // The handler asked for another time, or failed while it was paused: nobody is to blame.
+      // The handler asked for a later attempt, or failed while it was paused: neither counts.
       LOG.debug(
           "Attempt {} to deliver {} to '{}' does not count; the next one is in {}: {}",
           attempt.attempt(),
@@ -339,7 +340,7 @@ final class Endings {
     }
   }
 
-  /** What programs read of a line; people read its text. */
+  /** Adds the key-value pairs of a line for programs; the text of the line is for people. */
   private LoggingEventBuilder line(
       LoggingEventBuilder line, String event, String handler, Attempt attempt, Failure failure) {
     return line(line, event, handler, attempt.message(), attempt.attempt(), failure);

@@ -5,8 +5,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /**
- * Gets a word through although memory runs out. An attempt whose end nobody hears of would stay
- * open until the process ends; and where memory runs out, others soon give some back.
+ * Repeats a notification that fails because memory is exhausted. An attempt whose end is lost would
+ * stay open until the process ends, and other threads often free memory soon.
  */
 final class Memory {
   private static final int TRIES = 100;
@@ -15,14 +15,14 @@ final class Memory {
   private Memory() {}
 
   /**
-   * Tells it again and again, for ten seconds at most.
+   * Calls the action until it succeeds, for about ten seconds, and then throws the last error.
    *
-   * @param word was made earlier, so that it takes no memory to come here
+   * @param action created in advance, so that this call needs no memory for it
    */
-  static <T> void tell(T about, Consumer<T> word) {
+  static <T> void tell(T about, Consumer<T> action) {
     for (int tries = 1; ; tries++) {
       try {
-        word.accept(about);
+        action.accept(about);
         return;
       } catch (OutOfMemoryError e) {
         if (tries == TRIES) {

@@ -12,13 +12,13 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Deliveries that may have killed their node: rows found marked by a dead incarnation. Each runs
- * alone, in random order, so that if the process dies again the mark tells who did it.
+ * Deliveries that may have killed their node: rows marked by a dead incarnation. Each runs alone,
+ * in random order, so that if the process dies again the mark identifies the delivery.
  *
  * <p>Suspects run in a <em>quiet</em>: nothing else is started, and the first suspect runs when
  * everything that had begun has ended. A quiet tries suspects for {@link #TURN}, at least one of
- * them, and then gives the other deliveries twice the time that it took from them: a node must not
- * rest for the sake of its suspects, however many there are.
+ * them, and then gives the other deliveries twice the time that it took from them. So a node with
+ * many suspects still runs other deliveries.
  *
  * <p>Neither the attempts that must end first nor a suspect that runs alone may keep a node quiet
  * for longer than {@link #LIMIT}. If a quiet ends before any suspect could run, each such quiet
@@ -38,7 +38,7 @@ final class Suspects {
 
   static final Duration LONGEST_PAUSE = Duration.ofHours(1);
 
-  /** How many times the length of a quiet belongs to the others after it. */
+  /** After a quiet the other deliveries have this many times its length. */
   private static final int SHARE_OF_OTHERS = 2;
 
   private final BooleanSupplier nothingRuns;
@@ -66,14 +66,14 @@ final class Suspects {
     waiting.add(row);
   }
 
-  /** While true nothing may be started but the one suspect. Asked by any thread. */
+  /** While true, only the one suspect may be started. Any thread may call this. */
   boolean quiet() {
     return quiet;
   }
 
   /**
-   * How many of these are still to be tried. None while attempts that do not end keep every suspect
-   * from running: what waits for their number to sink would wait as long.
+   * Counts the suspects that are still to be tried. Returns 0 while attempts that do not end keep
+   * every suspect from running, because the callers wait for a lower number and would wait as long.
    */
   int untried(Predicate<Delivery> which) {
     if (pause.compareTo(FIRST_PAUSE) > 0) {
@@ -97,7 +97,7 @@ final class Suspects {
     }
     if (alone != null) {
       if (now - aloneSince > LIMIT.toNanos()) {
-        alone = null; // it takes its time, and has not taken the process with it
+        alone = null; // it is slow, and has not killed the process so far
         endQuiet(now, Duration.ZERO);
       }
       return null;
@@ -126,7 +126,7 @@ final class Suspects {
     quietAgain = now + Math.max(SHARE_OF_OTHERS * (now - quietSince), atLeast.toNanos());
   }
 
-  /** The row's attempt is over, whatever came of it. */
+  /** The attempt of this row is over, with whatever outcome. */
   void ended(Delivery row) {
     if (row.equals(alone)) {
       alone = null;
@@ -146,8 +146,8 @@ final class Suspects {
   }
 
   /**
-   * Forgets everything but a suspect that is among these. Should a suspect be the one that made the
-   * fresh start necessary, the others go on before it is tried again.
+   * Forgets everything except a running suspect that is among these. If a suspect has caused the
+   * reset, other deliveries run before it is tried again.
    */
   void reset(Collection<Delivery> handed) {
     waiting.clear();

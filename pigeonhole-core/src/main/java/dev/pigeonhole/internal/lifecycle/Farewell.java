@@ -7,9 +7,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The last words of a node to its store, in order and on a thread of their own: a store that is
- * down or hangs must not keep a process from stopping. If it recovers, the words still arrive; if
- * not, the other nodes notice that this one is silent.
+ * Reports the stop of a node to its store, in order and on a separate thread, because a store that
+ * is down or hangs must not keep a process from stopping. If the store recovers while the process
+ * runs, the reports still arrive. If not, the other nodes detect that the heartbeats of this one
+ * have ended.
  */
 final class Farewell {
   private static final Logger LOG = LoggerFactory.getLogger(Farewell.class);
@@ -20,28 +21,28 @@ final class Farewell {
   Farewell(String inbox) {
     this.inbox = inbox;
     this.thread =
-        Executors.newSingleThreadExecutor(word -> Threads.daemon(inbox, "farewell", word));
+        Executors.newSingleThreadExecutor(task -> Threads.daemon(inbox, "farewell", task));
   }
 
-  /** Says this behind whatever was to be said before. */
-  void say(Runnable word) {
+  /** Runs this report after the former ones. */
+  void say(Runnable report) {
     thread.execute(
         () -> {
           try {
-            word.run();
+            report.run();
           } catch (RuntimeException | Error e) {
             LOG.warn("Stop not recorded: inbox={}", inbox, e);
           }
         });
   }
 
-  /** Waits until everything is said, but not beyond this time. */
+  /** Waits until all reports have run, but not beyond this time. */
   void awaitSaid(long deadlineNanos) {
     thread.shutdown();
     try {
       long left = deadlineNanos - System.nanoTime();
       if (!thread.awaitTermination(Math.max(0, left), TimeUnit.NANOSECONDS)) {
-        LOG.warn("Stop not recorded within the grace period: inbox={}", inbox);
+        LOG.warn("Stop not recorded in time: inbox={}", inbox);
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

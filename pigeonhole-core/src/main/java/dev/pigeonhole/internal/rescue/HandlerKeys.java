@@ -9,16 +9,16 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The handler keys of this node, with the numbers that its rows bear. The store may have forgotten
- * them since the inbox was built: after a failover to a standby that lags behind, or with a
- * restored backup.
+ * The handler keys of this node and their numbers in the rows. The database may have lost them
+ * since the inbox was built: after a failover to a standby that lags behind, or with a restored
+ * backup.
  */
 public final class HandlerKeys {
   private final Maintenance store;
   private final List<List<HandlerId>> ids;
 
   /**
-   * @param ids of each handler, the current key first, then the former ones
+   * @param ids for each handler the current key, then the former ones
    */
   public HandlerKeys(Maintenance store, List<List<HandlerId>> ids) {
     this.store = store;
@@ -33,9 +33,9 @@ public final class HandlerKeys {
   }
 
   /**
-   * Registers what the store has forgotten.
+   * Registers the keys that the database has lost.
    *
-   * @throws ConfigurationException if a key has another number by now
+   * @throws ConfigurationException if a key has another number in the database now
    */
   void registerAgain() {
     List<List<HandlerId>> present =
@@ -45,9 +45,9 @@ public final class HandlerKeys {
       if (!present.get(i).equals(ids.get(i))) {
         throw new ConfigurationException(
             ErrorCode.HANDLER_NUMBER_CHANGED,
-            ("The database knows handler '%s' as %s, and this node as %s: it was restored, or"
-                    + " replaced by a standby, while the node ran. The node starts nothing. Restart"
-                    + " the process.")
+            ("Handler '%s' has the numbers %s in the database and %s on this node: the database was"
+                    + " restored, or replaced by a standby, while the node ran. The node starts no"
+                    + " deliveries. Restart the process.")
                 .formatted(ids.get(i).get(0).key(), present.get(i), ids.get(i)));
       }
     }
