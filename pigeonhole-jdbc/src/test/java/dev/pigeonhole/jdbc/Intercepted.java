@@ -1,8 +1,6 @@
 package dev.pigeonhole.jdbc;
 
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
+import dev.pigeonhole.support.Proxies;
 import java.sql.Connection;
 import java.util.function.Consumer;
 import javax.sql.DataSource;
@@ -25,23 +23,21 @@ final class Intercepted {
 
   /** Runs this with each statement before it is prepared. */
   static DataSource beforeStatements(DataSource target, Consumer<String> action) {
-    return (DataSource)
-        Proxy.newProxyInstance(
-            Intercepted.class.getClassLoader(),
-            new Class<?>[] {DataSource.class},
-            (self, method, args) -> {
-              Object result = invoke(target, method, args);
-              return result instanceof Connection connection
-                  ? proxy(
-                      Connection.class,
-                      connection,
-                      (name, arguments) -> {
-                        if (name.equals("prepareStatement")) {
-                          action.accept((String) arguments[0]);
-                        }
-                      })
-                  : result;
-            });
+    return Proxies.proxy(
+        DataSource.class,
+        (self, method, args) -> {
+          Object result = Proxies.call(target, method, args);
+          return result instanceof Connection connection
+              ? proxy(
+                  Connection.class,
+                  connection,
+                  (name, arguments) -> {
+                    if (name.equals("prepareStatement")) {
+                      action.accept((String) arguments[0]);
+                    }
+                  })
+              : result;
+        });
   }
 
   private interface Before {
@@ -49,21 +45,11 @@ final class Intercepted {
   }
 
   private static <T> T proxy(Class<T> type, T target, Before before) {
-    return type.cast(
-        Proxy.newProxyInstance(
-            Intercepted.class.getClassLoader(),
-            new Class<?>[] {type},
-            (self, method, args) -> {
-              before.call(method.getName(), args);
-              return invoke(target, method, args);
-            }));
-  }
-
-  private static Object invoke(Object target, Method method, Object[] args) throws Throwable {
-    try {
-      return method.invoke(target, args);
-    } catch (InvocationTargetException e) {
-      throw e.getCause();
-    }
+    return Proxies.proxy(
+        type,
+        (self, method, args) -> {
+          before.call(method.getName(), args);
+          return Proxies.call(target, method, args);
+        });
   }
 }

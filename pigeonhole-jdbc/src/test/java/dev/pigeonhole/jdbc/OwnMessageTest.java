@@ -11,11 +11,10 @@ import dev.pigeonhole.HandlerOption;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Proxies;
 import dev.pigeonhole.support.StandingTwice;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -213,17 +212,8 @@ class OwnMessageTest {
   }
 
   private static Connection wrapped(Connection connection) {
-    return (Connection)
-        Proxy.newProxyInstance(
-            OwnMessageTest.class.getClassLoader(),
-            new Class<?>[] {Connection.class},
-            (self, method, args) -> {
-              try {
-                return method.invoke(connection, args);
-              } catch (InvocationTargetException e) {
-                throw e.getCause();
-              }
-            });
+    return Proxies.proxy(
+        Connection.class, (self, method, args) -> Proxies.call(connection, method, args));
   }
 
   @ParameterizedTest

@@ -1,8 +1,7 @@
 package dev.pigeonhole.jdbc;
 
-import java.lang.reflect.InvocationTargetException;
+import dev.pigeonhole.support.Proxies;
 import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import javax.sql.DataSource;
@@ -23,7 +22,7 @@ final class Pretending {
     }
 
     Object go() throws Throwable {
-      return Pretending.call(connection, method, args);
+      return Proxies.call(connection, method, args);
     }
   }
 
@@ -31,14 +30,14 @@ final class Pretending {
 
   /** All calls of connections go through the twist. */
   static DataSource twisted(DataSource real, Twist twist) {
-    return proxy(
+    return Proxies.proxy(
         DataSource.class,
-        (source, args) -> {
-          Object result = call(real, source, args);
+        (source, called, args) -> {
+          Object result = Proxies.call(real, called, args);
           return result instanceof Connection connection
-              ? proxy(
+              ? Proxies.proxy(
                   Connection.class,
-                  (method, values) -> twist.apply(new Call(connection, method, values)))
+                  (self, method, values) -> twist.apply(new Call(connection, method, values)))
               : result;
         });
   }
@@ -62,34 +61,13 @@ final class Pretending {
         call -> {
           Object result = call.go();
           return result instanceof DatabaseMetaData data
-              ? proxy(
+              ? Proxies.proxy(
                   DatabaseMetaData.class,
-                  (method, args) ->
+                  (self, method, args) ->
                       method.getName().equals("getDatabaseProductName")
                           ? name
-                          : call(data, method, args))
+                          : Proxies.call(data, method, args))
               : result;
         });
-  }
-
-  @FunctionalInterface
-  private interface Answer {
-    Object to(Method method, Object[] args) throws Throwable;
-  }
-
-  private static <T> T proxy(Class<T> type, Answer answer) {
-    return type.cast(
-        Proxy.newProxyInstance(
-            Pretending.class.getClassLoader(),
-            new Class<?>[] {type},
-            (self, method, args) -> answer.to(method, args)));
-  }
-
-  private static Object call(Object target, Method method, Object[] args) throws Throwable {
-    try {
-      return method.invoke(target, args);
-    } catch (InvocationTargetException e) {
-      throw e.getCause();
-    }
   }
 }

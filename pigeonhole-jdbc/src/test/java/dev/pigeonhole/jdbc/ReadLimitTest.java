@@ -12,10 +12,9 @@ import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Slice;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Proxies;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.sql.PreparedStatement;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -52,9 +51,8 @@ class ReadLimitTest {
           call.args()[0] = text.apply(sql);
           PreparedStatement statement = (PreparedStatement) call.go();
           int[] limit = {0};
-          return Proxy.newProxyInstance(
-              ReadLimitTest.class.getClassLoader(),
-              new Class<?>[] {PreparedStatement.class},
+          return Proxies.proxy(
+              PreparedStatement.class,
               (self, method, args) -> {
                 if (method.getName().equals("setQueryTimeout")) {
                   limit[0] = (int) args[0];
@@ -63,11 +61,7 @@ class ReadLimitTest {
                 if (method.getName().startsWith("execute") && limit[0] != LIMIT_SECONDS) {
                   unlimited.add(limit[0] + " s for " + sql);
                 }
-                try {
-                  return method.invoke(statement, args);
-                } catch (InvocationTargetException e) {
-                  throw e.getCause();
-                }
+                return Proxies.call(statement, method, args);
               });
         });
   }

@@ -1,9 +1,10 @@
 package dev.pigeonhole.support;
 
+import static dev.pigeonhole.support.Proxies.call;
+import static dev.pigeonhole.support.Proxies.proxy;
+
 import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -99,21 +100,6 @@ public final class StatementCounter {
       case MARIADB -> bulkBatches ? Math.min(size, 1) : size;
       case H2 -> size;
     };
-  }
-
-  private static <T> T proxy(Class<T> type, InvocationHandler handler) {
-    return type.cast(
-        Proxy.newProxyInstance(
-            StatementCounter.class.getClassLoader(), new Class<?>[] {type}, handler));
-  }
-
-  private static @Nullable Object call(Object target, Method method, Object @Nullable [] args)
-      throws Throwable {
-    try {
-      return method.invoke(target, args);
-    } catch (InvocationTargetException e) {
-      throw e.getCause() == null ? e : e.getCause();
-    }
   }
 
   private final class DataSourceCalls implements InvocationHandler {

@@ -1,9 +1,10 @@
 package dev.pigeonhole.support;
 
+import static dev.pigeonhole.support.Proxies.call;
+import static dev.pigeonhole.support.Proxies.proxy;
+
 import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -86,21 +87,6 @@ public final class TransactionPooler implements AutoCloseable {
         ResultSet row = statement.executeQuery("SHOW transaction_isolation")) {
       row.next();
       return row.getString(1);
-    }
-  }
-
-  private static <T> T proxy(Class<T> type, InvocationHandler handler) {
-    return type.cast(
-        Proxy.newProxyInstance(
-            TransactionPooler.class.getClassLoader(), new Class<?>[] {type}, handler));
-  }
-
-  private static @Nullable Object call(Object target, Method method, Object @Nullable [] args)
-      throws Throwable {
-    try {
-      return method.invoke(target, args);
-    } catch (InvocationTargetException e) {
-      throw e.getCause() == null ? e : e.getCause();
     }
   }
 

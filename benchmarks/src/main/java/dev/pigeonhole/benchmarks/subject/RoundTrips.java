@@ -1,9 +1,10 @@
 package dev.pigeonhole.benchmarks.subject;
 
+import static dev.pigeonhole.support.Proxies.call;
+import static dev.pigeonhole.support.Proxies.proxy;
+
 import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -46,20 +47,6 @@ final class RoundTrips {
   /** The statement that a call is about, if it is about one. */
   private static String text(Object @Nullable [] args) {
     return args != null && args.length > 0 && args[0] instanceof String sql ? sql : "";
-  }
-
-  private static <T> T proxy(Class<T> type, InvocationHandler handler) {
-    return type.cast(
-        Proxy.newProxyInstance(RoundTrips.class.getClassLoader(), new Class<?>[] {type}, handler));
-  }
-
-  private static @Nullable Object call(Object target, Method method, Object @Nullable [] args)
-      throws Throwable {
-    try {
-      return method.invoke(target, args);
-    } catch (InvocationTargetException e) {
-      throw e.getCause() == null ? e : e.getCause();
-    }
   }
 
   private final class ConnectionCalls implements InvocationHandler {
