@@ -28,7 +28,7 @@ final class H2Statements implements Statements {
   // Index: message_identity. A concurrent copy waits here for the first one.
   private static final String INSERT =
       """
-      INSERT INTO {message} (source, id, seq, type, oldest_type, channel, transport, lane, ordering_key,
+      INSERT INTO {message} (seq, source, id, type, oldest_type, channel, transport, lane, ordering_key,
                              key_hash, content, content_type, headers, content_hash, occurred_at, token,
                              received_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})
@@ -79,34 +79,15 @@ final class H2Statements implements Statements {
     for (int position : Gate.inKeyOrder(messages)) {
       long seq = base + position;
       if (dialect.insertUnlessThere(
-          session, INSERT, params -> bind(params, messages.get(position), seq, token))) {
+          session,
+          INSERT,
+          params -> ValueRows.bindMessage(params, seq, messages.get(position), token))) {
         fresh.put(position, seq);
       }
     }
     boolean someLater = messages.stream().anyMatch(message -> message.notBefore() != null);
     ValueRows.deliver(session, messages, fresh, token, someLater ? session.now() : Instant.MAX);
     return new Inserted(fresh, Map.of());
-  }
-
-  private static void bind(Params params, NewMessage message, long seq, long token)
-      throws SQLException {
-    params
-        .add(message.source())
-        .add(message.id())
-        .add(seq)
-        .add(message.type())
-        .add(message.oldestType())
-        .add(message.channel())
-        .add(message.transport())
-        .add(message.lane())
-        .add(message.orderingKey())
-        .add(message.keyHash())
-        .add(message.content())
-        .add(message.contentType())
-        .add(message.headers())
-        .add(message.contentHash())
-        .add(message.occurredAt())
-        .add(token);
   }
 
   @Override
@@ -160,17 +141,13 @@ final class H2Statements implements Statements {
         deliveries,
         (named, late) -> {
           List<Delivery> part = named.part(late);
-          int[] counts = session.batch(late ? TAKE_LATE : TAKE_FRESH, part, H2Statements::bind);
+          int[] counts = session.batch(late ? TAKE_LATE : TAKE_FRESH, part, Named::bind);
           for (int i = 0; i < counts.length; i++) {
             if (counts[i] == 1) {
               named.hit(late, part.get(i).cell().handler(), part.get(i).seq());
             }
           }
         });
-  }
-
-  private static void bind(Params params, Delivery each) throws SQLException {
-    params.add(each.cell().lane()).add(each.cell().handler()).add(each.seq()).add(each.version());
   }
 
   @Override
@@ -193,7 +170,7 @@ final class H2Statements implements Statements {
           for (Delivery each : named.part(late)) {
             session.query(
                 text,
-                params -> bind(params, each),
+                params -> Named.bind(params, each),
                 row -> named.hit(late, row.getInt(1), row.getLong(2)));
           }
         });

@@ -199,14 +199,7 @@ final class JdbcDeliveries implements Deliveries {
                 session.batch(
                     late ? MARK_LATE : MARK_FRESH,
                     there.stream().filter(each -> each.late() == late).sorted(Named.ORDER).toList(),
-                    (params, each) ->
-                        params
-                            .add(incarnation)
-                            .add(lone ? 1 : 0)
-                            .add(each.cell().lane())
-                            .add(each.cell().handler())
-                            .add(each.seq())
-                            .add(each.version()));
+                    (params, each) -> Named.bind(params.add(incarnation).add(lone ? 1 : 0), each));
               }
               CrashPoints.reach("mark.before-commit");
               return there;

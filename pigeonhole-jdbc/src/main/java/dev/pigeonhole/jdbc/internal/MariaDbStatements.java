@@ -106,7 +106,7 @@ final class MariaDbStatements implements Statements {
             text,
             params -> {
               for (int position : order) {
-                bind(params, position, messages.get(position), token);
+                ValueRows.bindMessage(params, position, messages.get(position), token);
               }
             },
             row -> new Row(Known.of(session, row), session.time(row, 12), row.getLong(13)));
@@ -140,27 +140,6 @@ final class MariaDbStatements implements Statements {
   /** A statement that waits no longer than it may for somebody else's rows. */
   private static String limited(Session session, String statement) {
     return LOCK_WAIT.formatted(lockSeconds(session)) + session.sql(statement);
-  }
-
-  private static void bind(Params params, int position, NewMessage message, long token)
-      throws SQLException {
-    params
-        .add(position)
-        .add(message.source())
-        .add(message.id())
-        .add(message.type())
-        .add(message.oldestType())
-        .add(message.channel())
-        .add(message.transport())
-        .add(message.lane())
-        .add(message.orderingKey())
-        .add(message.keyHash())
-        .add(message.content())
-        .add(message.contentType())
-        .add(message.headers())
-        .add(message.contentHash())
-        .add(message.occurredAt())
-        .add(token);
   }
 
   @Override
@@ -219,12 +198,7 @@ final class MariaDbStatements implements Statements {
           session.batch(
               limited(session, late ? TAKE_ONE_LATE : TAKE_ONE_FRESH),
               named.part(late),
-              (params, each) ->
-                  params
-                      .add(each.cell().lane())
-                      .add(each.cell().handler())
-                      .add(each.seq())
-                      .add(each.version()));
+              Named::bind);
           named.hitAll(late);
         });
   }

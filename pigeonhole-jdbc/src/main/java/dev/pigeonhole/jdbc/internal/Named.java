@@ -34,6 +34,15 @@ final class Named {
     return order == 0 ? Long.compare(one.seq(), other.seq()) : order;
   }
 
+  /** Binds what names a row: lane, handler, number and version. */
+  static Params bind(Params params, Delivery row) throws SQLException {
+    return params
+        .add(row.cell().lane())
+        .add(row.cell().handler())
+        .add(row.seq())
+        .add(row.version());
+  }
+
   /** Names the deliveries of one table. */
   @FunctionalInterface
   interface Naming {

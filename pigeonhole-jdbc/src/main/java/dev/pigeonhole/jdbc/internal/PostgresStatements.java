@@ -438,7 +438,7 @@ final class PostgresStatements implements Statements {
       fencedOne(
           session,
           COMPLETE_ONE,
-          params -> bindName(params, one).add(one.crashes()),
+          params -> Named.bind(params, one).add(one.crashes()),
           row -> named.hit(late, row.getInt(1), row.getLong(2)));
       return;
     }
@@ -448,14 +448,6 @@ final class PostgresStatements implements Statements {
   /** A transactional handler that shares no commit: the arrays would cost more than its row. */
   private static boolean isOne(Session session, List<Delivery> part) {
     return session.foreign && part.size() == 1 && !part.get(0).late();
-  }
-
-  private static Params bindName(Params params, Delivery one) throws SQLException {
-    return params
-        .add(one.cell().lane())
-        .add(one.cell().handler())
-        .add(one.seq())
-        .add(one.version());
   }
 
   private static void complete(Session session, String statement, Named named, boolean late)
@@ -505,7 +497,7 @@ final class PostgresStatements implements Statements {
     String skip = skipLocked ? " SKIP LOCKED" : "";
     if (isOne(session, deliveries)) {
       Delivery one = deliveries.get(0);
-      return fencedOne(session, LOCK_ONE + skip, params -> bindName(params, one), row -> true)
+      return fencedOne(session, LOCK_ONE + skip, params -> Named.bind(params, one), row -> true)
               .isEmpty()
           ? Set.of()
           : Set.of(one);

@@ -9,12 +9,34 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** The deliveries of new messages, for databases that need a statement of their own for them. */
+/** New messages and their deliveries, for databases that need statements of their own for these. */
 final class ValueRows {
 
   private record Row(long seq, long version, NewMessage message, HandlerId handler) {}
 
   private ValueRows() {}
+
+  /** Binds a row of {@code message} up to its token; the time of receipt follows in the text. */
+  static void bindMessage(Params params, long number, NewMessage message, long token)
+      throws SQLException {
+    params
+        .add(number)
+        .add(message.source())
+        .add(message.id())
+        .add(message.type())
+        .add(message.oldestType())
+        .add(message.channel())
+        .add(message.transport())
+        .add(message.lane())
+        .add(message.orderingKey())
+        .add(message.keyHash())
+        .add(message.content())
+        .add(message.contentType())
+        .add(message.headers())
+        .add(message.contentHash())
+        .add(message.occurredAt())
+        .add(token);
+  }
 
   /**
    * Adds one delivery for each handler of each new message, and remembers what has no handler.
