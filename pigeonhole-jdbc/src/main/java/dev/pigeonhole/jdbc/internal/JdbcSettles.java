@@ -107,17 +107,20 @@ final class JdbcSettles {
     List<Settlement> alone = new ArrayList<>();
     List<Settlement> together = new ArrayList<>();
     settlements.forEach(each -> (meetsOtherRows(each) ? alone : together).add(each));
-    if (!settleFree(together, refused, locked)) {
+    boolean any = false;
+    if (settleFree(together, refused, locked)) {
+      any = anyRecorded(together, refused, locked);
+    } else {
       alone.addAll(together); // a receipt is locked, and no error says whose
     }
-    boolean any = alone.size() < settlements.size();
     for (Settlement each : alone) {
       try {
         if (!settleFree(List.of(each), refused, locked)) {
           locked.add(each.delivery());
         }
-        any = true;
+        any |= anyRecorded(List.of(each), refused, locked);
       } catch (StoreException e) {
+        // Without a record there is no doubt: the same doubt each time would never end.
         throw any ? Errors.unknown("Some of these settlements may be recorded", e) : e;
       }
     }
@@ -125,6 +128,13 @@ final class JdbcSettles {
       lockMet = System.nanoTime();
     }
     return new SettleResult(refused, locked);
+  }
+
+  private static boolean anyRecorded(
+      List<Settlement> settled, Set<Delivery> refused, Set<Delivery> locked) {
+    return settled.stream()
+        .map(Settlement::delivery)
+        .anyMatch(each -> !refused.contains(each) && !locked.contains(each));
   }
 
   /** Other rows of the ordering key, which may be locked while the own one is free. */
