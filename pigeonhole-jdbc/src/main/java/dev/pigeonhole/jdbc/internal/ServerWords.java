@@ -2,6 +2,8 @@ package dev.pigeonhole.jdbc.internal;
 
 import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
+import java.util.Set;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -19,19 +21,45 @@ final class ServerWords {
   /** H2 adds its statement to the first line. */
   private static final Pattern STATEMENT = Pattern.compile("; SQL statement:.*", Pattern.DOTALL);
 
-  /** As in {@code invalid input syntax for type integer: "x"}; names are not behind a colon. */
-  private static final Pattern VALUE =
-      Pattern.compile("(: |converting |entry )[\"'].*", Pattern.DOTALL);
+  /** Names in quotes follow one of these words; they may stay. */
+  private static final String NAME =
+      "(?<name>(?i:column|relation|table|constraint|domain|encoding|parameter|cannot parse)"
+          + " (\"[^\"]*\"|'[^']*'))";
+
+  /** In errors about data all other quotes are around values; dates and bytes have none. */
+  private static final Pattern IN_DATA =
+      Pattern.compile(NAME + "|[\"«»„“”‚‘’「『]|(?<!\\p{L})'|(?<=: )[-0-9]");
+
+  /** PostgreSQL quotes names alone in errors about constraints. */
+  private static final Pattern IN_CONSTRAINTS = Pattern.compile(NAME + "|(?<=: )\"|(?<!\\p{L})'");
+
+  /**
+   * Errors about data with another SQLState: wrong values of MariaDB (1411, 1525), and of H2 in
+   * hexadecimal (90003, 90004), in dates (90014), in parameters and in texts (90008, 90095).
+   */
+  private static final Set<Integer> DATA = Set.of(1411, 1525, 90003, 90004, 90008, 90014, 90095);
 
   private ServerWords() {}
 
   static String of(SQLException e) {
     String whole = String.valueOf(e.getMessage());
     String words = STATEMENT.matcher(whole).replaceFirst("");
-    if (refusesValues(e)) {
-      words = VALUE.matcher(words).replaceFirst("$1…");
+    Pattern values = values(e);
+    if (values != null) {
+      words = upToValue(words, values);
     }
     return FURTHER_LINES.matcher(words).replaceFirst("");
+  }
+
+  /** Where a value ends cannot be seen: it may have quotes in it. */
+  private static String upToValue(String words, Pattern values) {
+    Matcher matcher = values.matcher(words);
+    while (matcher.find()) {
+      if (matcher.group("name") == null) {
+        return words.substring(0, matcher.start()) + "…";
+      }
+    }
+    return words;
   }
 
   /** The same error, or one that says no more than {@link #of} and is taken for the same fault. */
@@ -49,9 +77,12 @@ final class ServerWords {
     return only;
   }
 
-  /** Whether the error is about data or a constraint, and so about values. */
-  private static boolean refusesValues(SQLException e) {
-    @Nullable String state = e.getSQLState();
-    return state != null && (state.startsWith("22") || state.startsWith("23"));
+  /** Where values begin in an error that is about them. */
+  private static @Nullable Pattern values(SQLException e) {
+    String state = String.valueOf(e.getSQLState());
+    if (state.startsWith("22") || DATA.contains(e.getErrorCode())) {
+      return IN_DATA;
+    }
+    return state.startsWith("23") ? IN_CONSTRAINTS : null;
   }
 }
