@@ -27,7 +27,7 @@ final class HandlerLines {
   private final Map<Integer, HandlerLine> byFamily;
   private final List<HandlerLine> all;
   private final Events events;
-  private int first;
+  private int turns;
 
   /**
    * @param byFamily one line for all families of a handler
@@ -70,14 +70,19 @@ final class HandlerLines {
   List<Delivery> begin(int most, Predicate<Delivery> admits) {
     List<Delivery> rows = new ArrayList<>();
     long now = System.nanoTime();
-    first++;
+    turns++;
     for (int each = 0; each < all.size(); each++) {
-      HandlerLine line = all.get(Math.floorMod(first + each, all.size()));
+      HandlerLine line = all.get(Math.floorMod(turns + each, all.size()));
       int takes = line.takes(most);
+      line.refused = false;
       for (int i = 0; i < takes; i++) {
         Delivery row = line.ready.peek();
         // The rate first: what is admitted counts as under way.
-        if (row == null || !line.rate.allows(now) || !admits.test(row)) {
+        if (row == null || !line.rate.allows(now)) {
+          break;
+        }
+        line.refused = !admits.test(row);
+        if (line.refused) {
           break;
         }
         line.rate.take(now);
@@ -89,14 +94,15 @@ final class HandlerLines {
   }
 
   /**
-   * How long until one of the handlers for which something waits may begin it.
+   * How long until one of the handlers for which something waits may begin it. What was not
+   * admitted is admitted when something else has ended, and news of that ends the wait.
    *
    * @param quiet while true nothing is started, because a suspect runs alone
    */
   long nanosUntilNext(long now, boolean quiet) {
     long next = Long.MAX_VALUE;
     for (HandlerLine line : all) {
-      if (!line.ready.isEmpty() && !quiet && line.takes(1) > 0) {
+      if (!line.ready.isEmpty() && !line.refused && !quiet && line.takes(1) > 0) {
         next = Math.min(next, line.rate.nanosUntilNext(now));
       }
       long probe = line.nanosUntilProbe(now);

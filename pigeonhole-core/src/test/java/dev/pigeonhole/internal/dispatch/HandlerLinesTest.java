@@ -80,6 +80,17 @@ class HandlerLinesTest {
     assertThat(admitted).containsExactly(1L);
   }
 
+  /** Else the reader would ask again and again until something ends. */
+  @Test
+  void whatIsNotAdmittedIsWaitedFor() {
+    HandlerLines lines = new HandlerLines(Map.of(1, waiting(unlimited(), 1)), EVENTS);
+    assertThat(lines.nanosUntilNext(System.nanoTime(), false)).isZero();
+    assertThat(lines.begin(10, row -> false)).isEmpty();
+    assertThat(lines.nanosUntilNext(System.nanoTime(), false)).isEqualTo(Long.MAX_VALUE);
+
+    assertThat(lines.begin(10, row -> true)).hasSize(1);
+  }
+
   @Test
   void aRowThatFoundNoRoomInTheLoadDoesNotCostTheRate() {
     HandlerLine line = waiting(once(), 1, 2);
