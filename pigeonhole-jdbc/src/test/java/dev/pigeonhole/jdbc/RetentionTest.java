@@ -8,6 +8,7 @@ import dev.pigeonhole.Message;
 import dev.pigeonhole.PruneListener;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.admin.DeliveryState;
+import dev.pigeonhole.admin.NodeView;
 import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.AdminChange;
 import dev.pigeonhole.store.AdminQueries;
@@ -261,6 +262,12 @@ class RetentionTest {
       inbox.accept("c", Message.of("new", "new"));
       Eventually.passes(PATIENCE, () -> assertThat(handled).containsExactly("old", "new"));
       running.close();
+      Eventually.until(
+          "the node to have said that it has stopped",
+          PATIENCE,
+          () ->
+              inbox.admin().nodes().stream()
+                  .allMatch(node -> node.state() == NodeView.State.STOPPED));
       assertThat(left.getCount()).as("it is still inside").isEqualTo(1);
     } finally {
       goOn.countDown();

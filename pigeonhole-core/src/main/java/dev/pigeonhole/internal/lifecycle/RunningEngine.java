@@ -253,14 +253,14 @@ final class RunningEngine implements RunningInbox {
     // A beat behind the last word would take the node's connection again.
     farewell.say(
         () -> {
-          if (wakeUp != null && wakeUps != null && wakeUp.awaitEnd(forEver())) {
-            wakeUps.rest();
-          }
+          List.of(reader, settler, beat).forEach(loop -> loop.awaitEnd(forEver()));
+          engine.sayStopped();
         });
     farewell.say(
         () -> {
-          all.forEach(loop -> loop.awaitEnd(forEver()));
-          engine.sayStopped();
+          if (wakeUp != null && wakeUps != null && wakeUp.awaitEnd(forEver())) {
+            wakeUps.rest();
+          }
         });
   }
 
