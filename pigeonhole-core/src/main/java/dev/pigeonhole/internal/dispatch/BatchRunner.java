@@ -132,7 +132,7 @@ final class BatchRunner {
     for (Attempt attempt : batch.attempts) {
       if (attempt != lead && attempt.end(Attempt.State.TIMED_OUT)) {
         attempt.requestStop();
-        runner.failed(attempt, Runner.tookTooLong(attempt, null));
+        runner.failedByTimeout(attempt);
       }
     }
   }

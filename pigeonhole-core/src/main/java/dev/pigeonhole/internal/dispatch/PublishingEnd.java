@@ -79,6 +79,7 @@ final class PublishingEnd {
     }
     // It has committed: whatever goes wrong from here on, it has not failed.
     surroundings.completedInTransaction(new Settlement(delivery, new Outcome.Completed()));
+    attempt.outcomeRecorded();
     attempt.outgoing().committed();
     endings.committed(attempt);
   }

@@ -247,13 +247,19 @@ final class Runner {
       if (!(e instanceof OutOfMemoryError)) {
         throw e;
       }
+      reportFatal(e);
     } finally {
       running.remove(attempt); // last: a stop that sees nothing running must find its outcome
     }
   }
 
-  void failed(Attempt attempt, Throwable thrown) {
-    endings.failed(attempt, thrown);
+  /** It has no end but this one: whatever the handler does from now on is refused. */
+  void failedByTimeout(Attempt attempt) {
+    try {
+      endings.failed(attempt, tookTooLong(attempt, null));
+    } catch (Throwable e) {
+      endings.lost(attempt, e);
+    }
   }
 
   /** Whether all of them may be started. */
@@ -277,7 +283,7 @@ final class Runner {
       stuckNow = line.slotStuck();
     }
     if (!line.handler.spec().isTransactional()) { // else it settles when its transaction is over
-      endings.failed(attempt, tookTooLong(attempt, null));
+      failedByTimeout(attempt);
     }
     events.tell(
         new InboxEvent.Stuck(events.inbox(), line.handler.key(), attempt.message(), stuckNow));

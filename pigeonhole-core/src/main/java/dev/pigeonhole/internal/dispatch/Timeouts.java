@@ -101,7 +101,7 @@ final class Timeouts {
               }
             });
       }
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       LOG.error("A timeout could not be carried out", e);
     }
   }
