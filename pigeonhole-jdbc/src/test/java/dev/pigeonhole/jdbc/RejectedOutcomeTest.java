@@ -15,6 +15,8 @@ import dev.pigeonhole.support.TestDatabases;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.stream.IntStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -39,6 +41,7 @@ class RejectedOutcomeTest {
     Schema.migrate(database.dataSource());
     return Inbox.on(JdbcStore.of(database.pool(12)))
         .beat(Duration.ofMillis(200))
+        .lanes(4)
         .channel(Channel.named("c").on(String.class).named("t").handle("h", handled::add).build())
         .build();
   }
@@ -67,6 +70,62 @@ class RejectedOutcomeTest {
         assertThat(handled).hasSize(6).doesNotHaveDuplicates();
       }
     }
+  }
+
+  /** The new owner runs them once more; the lane would stand still for as long as they are open. */
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void aLaneWithRejectedOutcomesCanMoveToAnotherNode(DatabaseKind kind) throws Exception {
+    CountDownLatch go = new CountDownLatch(1);
+    try (TestDatabase database = TestDatabases.open(kind)) {
+      Schema.migrate(database.dataSource());
+      Inbox inbox =
+          Inbox.on(JdbcStore.of(database.pool(12)))
+              .beat(Duration.ofMillis(200))
+              .lanes(4)
+              .channel(
+                  Channel.named("c")
+                      .on(String.class)
+                      .named("t")
+                      .handle(
+                          "h",
+                          text -> {
+                            go.await();
+                            handled.add(text);
+                          })
+                      .build())
+              .build();
+      try (RunningInbox one = inbox.start()) {
+        List<String> first = accept(inbox, "first ");
+        long last = database.count("SELECT MAX(seq) FROM pigeonhole_message");
+        database.execute(
+            "ALTER TABLE %s ADD CONSTRAINT later CHECK (seq > %d)".formatted(table(kind), last));
+        go.countDown();
+        Eventually.until("the first to run", LIMIT, () -> handled.containsAll(first));
+        try (RunningInbox other = inbox(database).start()) {
+          Eventually.until(
+              "lanes on both nodes",
+              LIMIT,
+              () -> inbox.admin().nodes().stream().allMatch(node -> node.lanes() == 2));
+          List<String> second = accept(inbox, "second ");
+          Eventually.until("the second to run", LIMIT, () -> handled.containsAll(second));
+          assertThat(one.healthy()).isTrue();
+          assertThat(other.healthy()).isTrue();
+
+          database.execute("ALTER TABLE %s DROP CONSTRAINT later".formatted(table(kind)));
+          Eventually.until(
+              "the receipts",
+              LIMIT,
+              () -> database.count("SELECT COUNT(*) FROM " + table(kind)) == 40);
+        }
+      }
+    }
+  }
+
+  private static List<String> accept(Inbox inbox, String prefix) {
+    List<String> texts = IntStream.range(0, 20).mapToObj(i -> prefix + i).toList();
+    inbox.accept("c", texts.stream().map(text -> Message.of(text, text)).toList());
+    return texts;
   }
 
   @ParameterizedTest

@@ -39,11 +39,13 @@ final class Aside<T extends Aside.Item> {
     return items.size();
   }
 
-  /** Answers whether one of them waits for a while already. */
-  boolean add(List<T> some, long now) {
-    boolean lasting = false;
+  /** Answers those that have waited for a while already. */
+  List<T> add(List<T> some, long now) {
+    List<T> lasting = new ArrayList<>();
     for (T item : some) {
-      lasting |= item.waitMillis == longestMillis;
+      if (item.waitMillis == longestMillis) {
+        lasting.add(item);
+      }
       item.waitMillis = Math.min(longestMillis, Math.max(firstMillis, 2 * item.waitMillis));
       item.until = now + TimeUnit.MILLISECONDS.toNanos(item.waitMillis);
       items.add(item);

@@ -101,7 +101,7 @@ public final class Engine {
             events,
             settings.batchSize(),
             results -> dispatcher().post(() -> dispatcher().settled(results)),
-            rows -> dispatcher().post(() -> dispatcher().settlesLater(rows)));
+            (rows, lasting) -> dispatcher().post(() -> dispatcher().settlesLater(rows, lasting)));
     Endings endings = new Endings(settler, events, settings.retry(), store.clock());
     this.timeouts = new Timeouts(timer, store.interruptible());
     this.runner =

@@ -17,6 +17,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -48,8 +49,8 @@ final class Settler {
     /** Whether the dispatcher has been told. */
     boolean reported;
 
-    /** Whether it counts as written. */
-    boolean counted;
+    /** Whether a stop need not wait for it: it is written and told, or rejected. */
+    boolean notAwaited;
 
     Entry(Settlement settlement, @Nullable Runnable event) {
       this.settlement = settlement;
@@ -65,10 +66,11 @@ final class Settler {
   private final Events events;
   private final int batchSize;
   private final Consumer<List<Settled>> settled;
-  private final Consumer<List<Delivery>> waiting;
+  private final BiConsumer<List<Delivery>, Boolean> waiting;
   private final LinkedBlockingQueue<Entry> queue = new LinkedBlockingQueue<>();
   private final AtomicInteger unwritten = new AtomicInteger();
   private final LogLimit lockedLines = new LogLimit(1, Duration.ofMinutes(1));
+  private final LogLimit brokenLines = new LogLimit(1, Duration.ofMinutes(1));
   private final LogLimit rejectedLines = new LogLimit(1, Duration.ofMinutes(1));
   // Only the settling thread touches these.
   private List<Entry> batch = new ArrayList<>();
@@ -80,14 +82,14 @@ final class Settler {
 
   /**
    * @param waiting is told of deliveries whose attempts are over, but whose outcomes cannot be
-   *     written yet; of one that is rejected again and again each time
+   *     written yet, and whether that lasts; each time that they could not
    */
   Settler(
       Deliveries store,
       Events events,
       int batchSize,
       Consumer<List<Settled>> settled,
-      Consumer<List<Delivery>> waiting) {
+      BiConsumer<List<Delivery>, Boolean> waiting) {
     this.store = store;
     this.events = events;
     this.batchSize = batchSize;
@@ -171,13 +173,21 @@ final class Settler {
 
   private void setAside(List<Entry> locked) {
     long now = System.nanoTime();
-    if (aside.add(locked, now) && lockedLines.leftOutBefore(now) >= 0) {
+    List<Entry> lasting = aside.add(locked, now);
+    if (!lasting.isEmpty() && lockedLines.leftOutBefore(now) >= 0) {
       LOG.warn(
           "Settling waits for a lock of another transaction: deliveries={} first={}",
           aside.size(),
           locked.get(0).settlement.delivery());
     }
-    waiting.accept(locked.stream().map(entry -> entry.settlement.delivery()).toList());
+    waiting.accept(deliveries(locked), false);
+    if (!lasting.isEmpty()) {
+      waiting.accept(deliveries(lasting), true);
+    }
+  }
+
+  private static List<Delivery> deliveries(List<Entry> entries) {
+    return entries.stream().map(entry -> entry.settlement.delivery()).toList();
   }
 
   /**
@@ -223,7 +233,9 @@ final class Settler {
    */
   private void writeOneByOne(StoreException why) {
     int all = batch.size();
-    LOG.warn("Settling {} deliveries failed; trying them one by one", all, why);
+    if (brokenLines.leftOutBefore(System.nanoTime()) >= 0) {
+      LOG.warn("Settling {} deliveries failed; trying them one by one", all, why);
+    }
     List<Entry> kept = new ArrayList<>();
     Deque<Entry> rest = new ArrayDeque<>(batch);
     try {
@@ -248,7 +260,7 @@ final class Settler {
     try {
       while (!rest.isEmpty()) {
         Entry entry = rest.element();
-        count(entry, false);
+        await(entry, true);
         if (!writeAlone(entry)) {
           keepRejected(entry);
         }
@@ -260,7 +272,7 @@ final class Settler {
   }
 
   private void keepRejected(Entry entry) {
-    count(entry, true);
+    await(entry, false);
     rejected.add(List.of(entry), System.nanoTime());
   }
 
@@ -272,13 +284,13 @@ final class Settler {
       if (concernsAll(e)) {
         throw e;
       }
+      lastRejection = e;
       if (e.kind() != StoreException.Kind.PERMANENT) {
         LOG.debug("Delivery {} will be settled later", entry.settlement, e);
         return false;
       }
-      lastRejection = e;
       keepRejected(entry);
-      waiting.accept(List.of(entry.settlement.delivery()));
+      waiting.accept(List.of(entry.settlement.delivery()), true);
       logRejected(entry, e);
     }
     return true;
@@ -290,7 +302,7 @@ final class Settler {
           "The database rejects the outcome of {} deliveries. They stay open and are tried again"
               + " every minute; correct what the cause says. The last one: {}",
           rejected.size(),
-          entry.settlement,
+          entry.settlement.delivery(),
           e);
     }
   }
@@ -333,16 +345,16 @@ final class Settler {
     entries.forEach(Settler::tell);
     int over = 0;
     for (Entry entry : entries) {
-      over += entry.counted ? 0 : 1;
-      entry.counted = true;
+      over += entry.notAwaited ? 0 : 1;
+      entry.notAwaited = true;
     }
     unwritten.addAndGet(-over);
   }
 
-  private void count(Entry entry, boolean over) {
-    if (entry.counted != over) {
-      entry.counted = over;
-      unwritten.addAndGet(over ? -1 : 1);
+  private void await(Entry entry, boolean wanted) {
+    if (entry.notAwaited == wanted) {
+      entry.notAwaited = !wanted;
+      unwritten.addAndGet(wanted ? 1 : -1);
     }
   }
 

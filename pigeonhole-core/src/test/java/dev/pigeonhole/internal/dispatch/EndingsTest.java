@@ -39,7 +39,11 @@ class EndingsTest {
   private boolean broken;
   private final Settler settler =
       new Settler(
-          takesEverything(), new Events("inbox", List.of()), 100, settled::addAll, rows -> {});
+          takesEverything(),
+          new Events("inbox", List.of()),
+          100,
+          settled::addAll,
+          (rows, lasting) -> {});
   private final Endings endings =
       new Endings(
           settler,

@@ -32,7 +32,7 @@ class RunnerTest {
           new Events("shop", List.of()),
           100,
           settled::addAll,
-          rows -> {});
+          (rows, lasting) -> {});
   private final Runner runner = runner(stub(Runner.Surroundings.class, true));
 
   private Runner runner(Runner.Surroundings surroundings) {

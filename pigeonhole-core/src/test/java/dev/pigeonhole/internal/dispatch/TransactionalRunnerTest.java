@@ -42,7 +42,7 @@ class TransactionalRunnerTest {
           new Events("inbox", List.of()),
           100,
           results -> {},
-          rows -> {});
+          (rows, lasting) -> {});
 
   @AfterEach
   void stop() {

@@ -34,7 +34,7 @@ final class Session {
   enum LockWait {
     /** Not at all, to find out what is held. */
     NONE(1, 0, Duration.ofSeconds(5)),
-    /** As long as a transaction of the library usually takes. */
+    /** As long as a transaction of the library usually takes; not at all where seconds count. */
     MOMENT(100, 0, LIMIT),
     /** In a batch: the others should not wait for one. */
     SHORT(250, 1, LIMIT),
