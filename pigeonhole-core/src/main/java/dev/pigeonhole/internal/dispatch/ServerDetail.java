@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ServerDetail {
   private static final int MOST = 100;
+  private static final int BEGINNING = 100;
 
   private ServerDetail() {}
 
@@ -29,7 +30,7 @@ final class ServerDetail {
       if (known.add(next)) {
         if (next instanceof SQLException e) {
           String detail = furtherLines(e.getMessage());
-          bare = detail.isEmpty() ? bare : bare.replace(detail, "");
+          bare = detail.isEmpty() ? bare : without(detail, bare);
           add(e.getNextException(), open);
         }
         add(next.getCause(), open);
@@ -37,6 +38,13 @@ final class ServerDetail {
       }
     }
     return bare;
+  }
+
+  /** Of a text that was cut in the middle of the detail nothing is left behind its beginning. */
+  private static String without(String detail, String text) {
+    String rest = text.replace(detail, "");
+    int cut = rest.indexOf(detail.substring(0, Math.min(detail.length(), BEGINNING)));
+    return cut < 0 || rest.length() < text.length() ? rest : rest.substring(0, cut);
   }
 
   private static void add(@Nullable Throwable thrown, Deque<Throwable> open) {

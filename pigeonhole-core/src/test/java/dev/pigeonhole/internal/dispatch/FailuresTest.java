@@ -8,6 +8,7 @@ import dev.pigeonhole.InboxException;
 import dev.pigeonhole.PoisonException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.sql.SQLException;
 import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -71,6 +72,18 @@ class FailuresTest {
     assertThat(of(new IllegalStateException("x".repeat(1_997) + "\0")).message()).hasSize(1_997);
     assertThat(of(new IllegalStateException("\0".repeat(10_000_000))).message())
         .hasSizeBetween(1_990, 2_000);
+  }
+
+  /** The values of the row that was refused are in the further lines of PostgreSQL's message. */
+  @Test
+  void aDetailThatIsLongerThanAStackIsNotKeptInPart() {
+    SQLException refused =
+        new SQLException("null value in a column\n  Detail: Failing row " + "secret ".repeat(10_000));
+    Failure failure =
+        Failures.of(new IllegalStateException(refused.getMessage(), refused), Instant.EPOCH);
+
+    assertThat(failure.message()).contains("null value in a column").doesNotContain("secret");
+    assertThat(failure.stack()).contains("null value in a column").doesNotContain("secret");
   }
 
   @Test
