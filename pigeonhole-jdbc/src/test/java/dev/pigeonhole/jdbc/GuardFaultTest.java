@@ -182,6 +182,30 @@ class GuardFaultTest {
     assertThat(direct.effects("k-1")).isOne();
   }
 
+  /** As for a caller that was paused: the server has ended its session meanwhile. */
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void b40_aSessionThatTheServerEndsForItsSilenceRunsTheWholeAgain(DatabaseKind kind)
+      throws SQLException {
+    open(kind);
+    AtomicInteger runs = new AtomicInteger();
+
+    Guarded<Integer> result =
+        proxied.guard.run(
+            GuardRig.key("k-1"),
+            tx -> {
+              GuardRig.write(tx, "k-1");
+              if (runs.incrementAndGet() == 1) {
+                Sessions.beSilent(direct.database, tx.connection(), Duration.ofMinutes(3));
+                GuardRig.write(tx, "k-1"); // fails
+              }
+              return runs.get();
+            });
+
+    assertThat(result).isEqualTo(new Guarded.Ran<>(2));
+    assertThat(direct.effects("k-1")).isOne();
+  }
+
   @ParameterizedTest
   @EnumSource(names = {"POSTGRES", "MARIADB"})
   void t13_aConnectionThatIsLostEveryTimeEndsWithTheBodysOwnException(DatabaseKind kind) {

@@ -23,7 +23,6 @@ import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -174,7 +173,7 @@ class UncountedRunTest {
             RetryPolicy.defaults(),
             (text, tx) -> {
               try {
-                kill(database, tx.connection());
+                Sessions.kill(database, tx.connection());
                 run(tx.connection(), "SELECT 1");
               } catch (SQLException e) {
                 throw new PoisonException("never");
@@ -186,23 +185,6 @@ class UncountedRunTest {
       assertThat(running.healthy()).isTrue();
     }
     assertThat(runs).hasValue(1);
-  }
-
-  private static long session(TestDatabase database, Connection connection) throws SQLException {
-    boolean postgres = database.kind() == DatabaseKind.POSTGRES;
-    try (Statement statement = connection.createStatement();
-        ResultSet rows =
-            statement.executeQuery(
-                postgres ? "SELECT pg_backend_pid()" : "SELECT CONNECTION_ID()")) {
-      rows.next();
-      return rows.getLong(1);
-    }
-  }
-
-  private static void kill(TestDatabase database, Connection connection) throws SQLException {
-    long session = session(database, connection);
-    boolean postgres = database.kind() == DatabaseKind.POSTGRES;
-    database.execute(postgres ? "SELECT pg_terminate_backend(" + session + ")" : "KILL " + session);
   }
 
   @ParameterizedTest
@@ -247,7 +229,7 @@ class UncountedRunTest {
             database,
             RetryPolicy.exponential(Duration.ofMinutes(1)),
             (text, tx) -> {
-              kill(database, tx.connection());
+              Sessions.kill(database, tx.connection());
               run(tx.connection(), "SELECT 1");
             });
     try (RunningInbox running = inbox.start()) {
@@ -272,11 +254,7 @@ class UncountedRunTest {
               database,
               RetryPolicy.fixed(Duration.ofMillis(1)).maxUncounted(1).maxAttempts(2),
               (text, tx) -> {
-                run(tx.connection(), "SET LOCAL idle_in_transaction_session_timeout = 100");
-                long session = session(database, tx.connection());
-                // The server ends the session, and tells nobody before the next statement.
-                String sessions = "SELECT count(*) FROM pg_stat_activity WHERE pid = " + session;
-                Eventually.until(LIMIT, () -> database.count(sessions) == 0);
+                Sessions.beSilent(database, tx.connection(), LIMIT);
               });
       try (RunningInbox running = inbox.start()) {
         inbox.accept("c", Message.of("m", "x"));

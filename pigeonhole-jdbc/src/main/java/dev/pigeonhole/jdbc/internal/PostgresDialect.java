@@ -107,9 +107,9 @@ final class PostgresDialect implements Dialect {
     return switch (state) {
       case "40001", "40P01" -> Fault.DEADLOCK;
       case "55P03" -> Fault.LOCK_TIMEOUT;
-      case "57P01", "57P02", "57P03", "57P05" -> Fault.LOST;
+      case "25P03", "57P01", "57P02", "57P03", "57P05" -> Fault.LOST;
       case "57014" -> Fault.CANCELLED;
-      case "25006", "25P03", "55006" -> Fault.BUSY;
+      case "25006", "55006" -> Fault.BUSY;
       case "23505" -> Fault.DUPLICATE;
       case "42501", "42P01", "3F000" -> Fault.FORBIDDEN;
       default ->

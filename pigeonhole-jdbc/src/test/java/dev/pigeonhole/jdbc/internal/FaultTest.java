@@ -24,6 +24,7 @@ class FaultTest {
     "55P03, LOCK_TIMEOUT",
     "08006, LOST",
     "57P01, LOST",
+    "25P03, LOST",
     "53100, BUSY",
     "53300, BUSY",
     "57014, CANCELLED",
