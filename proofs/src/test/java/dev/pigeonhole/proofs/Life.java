@@ -21,7 +21,6 @@ import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.Ledger;
 import dev.pigeonhole.support.ParentWatch;
 import dev.pigeonhole.support.TestDatabase;
-import dev.pigeonhole.testkit.CrashPlan;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.PreparedStatement;
@@ -33,7 +32,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /**
@@ -74,7 +72,7 @@ public final class Life {
       Schema.migrate(pool);
       Tables.createEffects(database);
       new Life(database, directory, ledger, number)
-          .live(pool, System.getProperty("pigeonhole.crash", ""));
+          .live(pool, System.getProperty("pigeonhole.crash", StandStill.point()));
     } catch (Throwable e) {
       e.printStackTrace();
       Runtime.getRuntime().halt(1); // the threads of the inbox would go on
@@ -121,9 +119,6 @@ public final class Life {
       // node never beats, so that somebody has to be declared dead all the same.
       store.nodes().join("ghost", Set.of());
     }
-    if (crash.contains(":delay:")) {
-      tellWhenReached(crash.split(":")[0], Long.parseLong(crash.split(":")[2]));
-    }
     RunningInbox running = inbox.start();
     unanswered().forEach(id -> send(inbox, List.of(id)));
     if (crash.isEmpty()) {
@@ -131,20 +126,6 @@ public final class Life {
     } else {
       workUntilDeath(inbox, crash);
     }
-  }
-
-  /** Of a life that is to be paused where one of its threads stands. */
-  private static void tellWhenReached(String point, long nth) {
-    Thread watch =
-        new Thread(
-            () -> {
-              while (CrashPlan.hits(point) < nth) {
-                LockSupport.parkNanos(1_000_000);
-              }
-              System.out.println("REACHED " + point);
-            });
-    watch.setDaemon(true);
-    watch.start();
   }
 
   private void workUntilDeath(Inbox inbox, String crash) throws InterruptedException {

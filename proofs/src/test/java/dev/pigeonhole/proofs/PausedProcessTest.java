@@ -68,10 +68,10 @@ class PausedProcessTest {
       Schema.migrate(database.dataSource());
       Tables.createEffects(database);
       dieSoThatOthersHaveToMark(database, ledgers);
-      try (JavaProcess paused = life(database, ledgers, 2, point + ":delay:1:30000");
+      Path end = ledgers.resolve("resumed");
+      try (JavaProcess paused = StandStill.at(point, 1, end, life(database, ledgers, 2)).start();
           Ledger ledger = Ledger.open(Life.ledgerOf(ledgers, 3))) {
-        paused.awaitLine("REACHED " + point, LIMIT);
-        paused.pause();
+        StandStill.stop(paused, LIMIT);
         Life living = new Life(database, ledgers, ledger, 3);
         Inbox inbox =
             living
@@ -87,7 +87,7 @@ class PausedProcessTest {
           long meanwhile = rate(database, inbox, "meanwhile-", OTHERS);
           Eventually.until(
               "what was locked to be done", LIMIT, () -> Tables.open(database).isEmpty());
-          paused.resume();
+          StandStill.resume(paused, end);
           paused.awaitLine(line -> line.contains("declared dead"), LIMIT);
           paused.kill9();
           paused.waitFor(LIMIT);
@@ -145,16 +145,17 @@ class PausedProcessTest {
   }
 
   private static void dieSoThatOthersHaveToMark(TestDatabase database, Path ledgers) {
-    try (JavaProcess process = life(database, ledgers, 1, "run.after-handler:halt:5")) {
+    try (JavaProcess process =
+        life(database, ledgers, 1)
+            .systemProperty("pigeonhole.crash", "run.after-handler:halt:5")
+            .start()) {
       process.waitFor(LIMIT);
     }
   }
 
-  private static JavaProcess life(TestDatabase database, Path ledgers, int life, String crash) {
+  private static JavaProcess.Builder life(TestDatabase database, Path ledgers, int life) {
     return JavaProcess.of(Life.class)
         .heap("128m")
-        .systemProperty("pigeonhole.crash", crash)
-        .args(database.jdbcUrl(), database.user(), database.password(), ledgers, life)
-        .start();
+        .args(database.jdbcUrl(), database.user(), database.password(), ledgers, life);
   }
 }
