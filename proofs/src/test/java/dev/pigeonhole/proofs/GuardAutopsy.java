@@ -1,5 +1,7 @@
 package dev.pigeonhole.proofs;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.pigeonhole.support.Ledger;
 import dev.pigeonhole.support.TestDatabase;
 import java.nio.file.Path;
@@ -31,8 +33,13 @@ final class GuardAutopsy {
 
   final Set<String> cut = new LinkedHashSet<>();
 
-  GuardAutopsy(Path ledger, TestDatabase database) {
-    Ledger.read(ledger).forEach(line -> read(line.split(" ")));
+  /**
+   * @param ledgers one for each caller that lives at the same time
+   */
+  GuardAutopsy(TestDatabase database, Path... ledgers) {
+    for (Path ledger : ledgers) {
+      Ledger.read(ledger).forEach(line -> read(line.split(" ")));
+    }
     for (Map<String, Object> row : database.rows("SELECT id, receipt FROM charge")) {
       add(effects, Tables.text(row.get("id")), Tables.text(row.get("receipt")));
     }
@@ -42,6 +49,13 @@ final class GuardAutopsy {
                 .formatted(Tables.name(database, "answer"), Tables.name(database, "message")))) {
       kept.put(Tables.text(row.get("id")), Tables.text(row.get("content")));
     }
+  }
+
+  /**
+   * The table that bodies write to. It has no unique key: what happens twice must be able to show.
+   */
+  static void createEffects(TestDatabase database) {
+    database.execute("CREATE TABLE charge (id VARCHAR(50), receipt VARCHAR(100))");
   }
 
   private void read(String[] line) {
@@ -71,13 +85,20 @@ final class GuardAutopsy {
     return effects.getOrDefault(key, List.of());
   }
 
+  /** What must hold when every key has been answered, whatever became of its first caller. */
+  void assertOneEffectEach(String history) {
+    assertThat(open()).as("without an answer, %s", history).isEmpty();
+    assertThat(notOnce()).as("effects other than one, %s", history).isEmpty();
+    assertThat(untrue()).as("false answers, %s", history).isEmpty();
+  }
+
   /** Keys without an effect, or with several. */
-  List<String> notOnce() {
+  private List<String> notOnce() {
     return called.stream().filter(each -> effectsOf(each).size() != 1).toList();
   }
 
   /** Callers who were told something else than what the database holds. */
-  List<String> untrue() {
+  private List<String> untrue() {
     List<String> untrue = new ArrayList<>();
     answers.forEach(
         (key, told) -> {

@@ -1,10 +1,13 @@
 package dev.pigeonhole.proofs;
 
+import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Guard;
 import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.GuardTransaction;
 import dev.pigeonhole.Guarded;
+import dev.pigeonhole.InboxException;
 import dev.pigeonhole.jdbc.JdbcStore;
+import dev.pigeonhole.store.CrashPoints;
 import dev.pigeonhole.support.Ledger;
 import dev.pigeonhole.support.ParentWatch;
 import dev.pigeonhole.support.TestDatabase;
@@ -14,17 +17,22 @@ import java.nio.file.Path;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 
 /**
- * Calls a guard with one key after the other until it is killed. What it is about to ask, what the
- * body does and what it was answered is in the ledger before it goes on. Arguments: JDBC address,
- * user, password, ledger, number of this life.
+ * Calls a guard with one key after the other until it is killed, or until it was stopped and
+ * resumed. What it is about to ask, what the body does and what it was answered is in the ledger
+ * before it goes on. Arguments: JDBC address, user, password, ledger, number of this life.
  */
 public final class GuardCaller {
   static final String READY = "READY";
   static final String CUT = "CUT";
+  static final String IN_BODY = "test.guard.in-body";
+
+  /** Nothing takes so long; it bounds how long a caller that is stopped holds its key. */
+  private static final Duration TIME_LIMIT = Duration.ofSeconds(15);
 
   private static final Duration LONGEST = Duration.ofSeconds(100);
 
@@ -34,17 +42,23 @@ public final class GuardCaller {
   private boolean bodyIsDone;
   private int runs;
 
-  private GuardCaller(Ledger ledger, String life) {
+  GuardCaller(Ledger ledger, String life) {
     this.ledger = ledger;
     this.life = life;
   }
 
   public static void main(String[] args) {
     ParentWatch.install();
-    DataSource database = TestDatabase.attach(args[0], args[1], args[2]).dataSource();
+    TestDatabase database = TestDatabase.attach(args[0], args[1], args[2]);
     try (Ledger ledger = Ledger.open(Path.of(args[3]))) {
-      new GuardCaller(ledger, args[4]).callUntilDeath(database);
-      System.out.println("NOT REACHED");
+      GuardCaller caller = new GuardCaller(ledger, args[4]);
+      if (StandStill.point().isEmpty()) {
+        caller.callUntilDeath(database.dataSource());
+        System.out.println("NOT REACHED");
+      } else {
+        caller.callUntilResumed(database.pool(2));
+        Runtime.getRuntime().halt(0);
+      }
     } catch (Throwable e) {
       e.printStackTrace();
     }
@@ -52,7 +66,7 @@ public final class GuardCaller {
   }
 
   static Guard guard(DataSource database) {
-    return Guard.on(JdbcStore.of(database)).keepReceiptsForEver().build();
+    return Guard.on(JdbcStore.of(database)).timeLimit(TIME_LIMIT).keepReceiptsForEver().build();
   }
 
   static GuardKey key(String id) {
@@ -92,7 +106,30 @@ public final class GuardCaller {
     }
   }
 
-  private void call(Guard guard, String id) throws SQLException {
+  /** Once more after it was resumed: what it has lost must not be in its way. */
+  private void callUntilResumed(DataSource database) throws SQLException {
+    try (Guard guard = guard(database)) {
+      boolean last = false;
+      for (int i = 0; !last; i++) {
+        last = StandStill.isOver();
+        callAgainIfTooSlow(guard, life + "." + i);
+      }
+    }
+  }
+
+  /** A body that was stopped has exceeded its time limit; the guard does not run it again. */
+  private void callAgainIfTooSlow(Guard guard, String id) throws SQLException {
+    try {
+      call(guard, id);
+    } catch (InboxException e) {
+      if (e.code() != ErrorCode.GUARD_TIME_LIMIT) {
+        throw e;
+      }
+      call(guard, id);
+    }
+  }
+
+  Guarded<String> call(Guard guard, String id) throws SQLException {
     key = id;
     ledger.append("CALL " + id);
     Guarded<String> result =
@@ -100,13 +137,31 @@ public final class GuardCaller {
             key(id),
             String.class,
             tx -> {
-              String receipt = charge(tx, id, id + "/" + ++runs);
+              String receipt = charge(tx, id, id + "/" + life + "-" + ++runs);
               ledger.append("BODY " + id + " " + receipt);
+              CrashPoints.reach(IN_BODY);
               bodyIsDone = true;
               return receipt;
             });
     bodyIsDone = false;
-    ledger.append("ANSWER " + id + " " + answer(result));
+    if (!(result instanceof Guarded.Busy)) {
+      ledger.append("ANSWER " + id + " " + answer(result));
+    }
+    return result;
+  }
+
+  /** Calls again with each key, all of which must be known. */
+  static void callAgain(Guard guard, Ledger ledger, Set<String> keys) {
+    for (String key : keys) {
+      Guarded<String> again =
+          guard.answer(
+              key(key),
+              String.class,
+              tx -> {
+                throw new AssertionError(key + " was run again");
+              });
+      ledger.append("ANSWER " + key + " " + answer(again));
+    }
   }
 
   /**

@@ -86,21 +86,21 @@ class GuardCrashTest {
     long began = System.nanoTime();
     try (TestDatabase database = TestDatabases.open(kind)) {
       Schema.migrate(database.dataSource());
-      // No unique key: what happens twice must be able to show.
-      database.execute("CREATE TABLE charge (id VARCHAR(50), receipt VARCHAR(100))");
+      GuardAutopsy.createEffects(database);
       try (Guard guard = GuardCaller.guard(database.pool(2))) {
         for (int life = 1; life <= ends.size(); life++) {
           End end = ends.get(life - 1);
           kill(database, path, life, end, 1 + random.nextInt(5));
-          String key = leftBehind(new GuardAutopsy(path, database), end);
+          String key = leftBehind(new GuardAutopsy(database, path), end);
           comeAgain(guard, database, path, key, end);
         }
-        everybodyComesAgain(guard, path, new GuardAutopsy(path, database).called);
+        // The ledger of the lives, none of which lives now.
+        try (Ledger ledger = Ledger.open(path)) {
+          GuardCaller.callAgain(guard, ledger, new GuardAutopsy(database, path).called);
+        }
       }
-      GuardAutopsy autopsy = new GuardAutopsy(path, database);
-      assertThat(autopsy.open()).as("without an answer").isEmpty();
-      assertThat(autopsy.notOnce()).as("effects other than one, lives %s", ends).isEmpty();
-      assertThat(autopsy.untrue()).as("false answers, lives %s", ends).isEmpty();
+      GuardAutopsy autopsy = new GuardAutopsy(database, path);
+      autopsy.assertOneEffectEach("lives " + ends);
       assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
       System.out.printf(
           "%s: %d kills at %d points, %d keys, %d found done, %d s%n",
@@ -175,7 +175,7 @@ class GuardCrashTest {
     try (Ledger ledger = Ledger.open(path)) {
       ledger.append("ANSWER " + key + " " + answer);
     }
-    GuardAutopsy autopsy = new GuardAutopsy(path, database);
+    GuardAutopsy autopsy = new GuardAutopsy(database, path);
     if (end.effect != Effect.EITHER) {
       assertThat(repeat).as("%s: %s is a repeat", end, key).isEqualTo(end.effect == Effect.ONE);
     }
@@ -196,21 +196,5 @@ class GuardCrashTest {
               tx -> GuardCaller.charge(tx, key, key + "/again"));
     } while (again instanceof Guarded.Busy);
     return again;
-  }
-
-  private static void everybodyComesAgain(Guard guard, Path path, Set<String> keys) {
-    // The ledger of the lives, none of which lives now.
-    try (Ledger ledger = Ledger.open(path)) {
-      for (String key : keys) {
-        Guarded<String> again =
-            guard.answer(
-                GuardCaller.key(key),
-                String.class,
-                tx -> {
-                  throw new AssertionError(key + " was run again");
-                });
-        ledger.append("ANSWER " + key + " " + GuardCaller.answer(again));
-      }
-    }
   }
 }

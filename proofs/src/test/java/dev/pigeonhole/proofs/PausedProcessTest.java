@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * after that.
  */
 class PausedProcessTest {
-  /** All that lie within a transaction; those of guards are tried without a process. */
+  /** All that lie within a transaction; those of guards are tried by {@link PausedGuardTest}. */
   private static final List<String> POINTS =
       List.of(
           "failure.before-commit", // the one of the daily run
