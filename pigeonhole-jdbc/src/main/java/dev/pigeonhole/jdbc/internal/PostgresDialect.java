@@ -107,7 +107,7 @@ final class PostgresDialect implements Dialect {
     return switch (state) {
       case "40001", "40P01" -> Fault.DEADLOCK;
       case "55P03" -> Fault.LOCK_TIMEOUT;
-      case "25P03", "57P01", "57P02", "57P03", "57P05" -> Fault.LOST;
+      case "25P03", "25P04", "57P01", "57P02", "57P03", "57P05" -> Fault.LOST;
       case "57014" -> Fault.CANCELLED;
       case "25006", "55006" -> Fault.BUSY;
       case "23505" -> Fault.DUPLICATE;

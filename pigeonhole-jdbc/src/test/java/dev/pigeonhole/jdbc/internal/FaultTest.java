@@ -25,6 +25,7 @@ class FaultTest {
     "08006, LOST",
     "57P01, LOST",
     "25P03, LOST",
+    "25P04, LOST",
     "53100, BUSY",
     "53300, BUSY",
     "57014, CANCELLED",
