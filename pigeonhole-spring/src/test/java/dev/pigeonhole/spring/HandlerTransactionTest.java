@@ -61,7 +61,7 @@ class HandlerTransactionTest {
   void whatIsWrittenThroughSpringCommitsWithTheReceipt(TestDatabase database) {
     try (World world = new World(database)) {
       world
-          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class)
+          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class, World.Frozen.class)
           .with(Notes.class, Writing.class)
           .start();
       world.handle(1);
@@ -102,7 +102,7 @@ class HandlerTransactionTest {
   void theAnnotationOfJakartaCountsAsMuchAsThatOfSpring() {
     try (World world = new World(TestDatabases.open(DatabaseKind.H2))) {
       world
-          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class)
+          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class, World.Frozen.class)
           .with(OfJakarta.class)
           .start();
       world.handle(1);
@@ -168,7 +168,7 @@ class HandlerTransactionTest {
     TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
     try (World world = new World(database, database.pool(50))) {
       world
-          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class)
+          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class, World.Frozen.class)
           .with(Stubborn.class)
           .start();
       world.handle(1);
@@ -207,7 +207,7 @@ class HandlerTransactionTest {
   void rollbackOnlyOfAParticipantFailsTheAttempt(TestDatabase database) {
     try (World world = new World(database)) {
       world
-          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class)
+          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class, World.Frozen.class)
           .with(Notes.class, Swallowing.class)
           .start();
       world.handle(1);
@@ -222,7 +222,7 @@ class HandlerTransactionTest {
   void rollbackOnlyOfAParticipantFailsTheAttemptUnderJpa() {
     try (World world = World.postgres()) {
       world
-          .with(World.Basics.class, World.Jpa.class, World.WithInbox.class)
+          .with(World.Basics.class, World.Jpa.class, World.WithInbox.class, World.Frozen.class)
           .with(Notes.class, Swallowing.class)
           .start();
       world.handle(1);
@@ -247,7 +247,7 @@ class HandlerTransactionTest {
   void whatOnlyTheFlushRefusesFailsTheAttempt() {
     try (World world = World.postgres()) {
       world
-          .with(World.Basics.class, World.Jpa.class, World.WithInbox.class)
+          .with(World.Basics.class, World.Jpa.class, World.WithInbox.class, World.Frozen.class)
           .with(Refused.class)
           .start();
       world.handle(1);
@@ -294,7 +294,7 @@ class HandlerTransactionTest {
   void anErrorOfAnotherDatabaseIsAFailureOfTheHandler(TestDatabase database) {
     try (World world = new World(database)) {
       world
-          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class)
+          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class, World.Frozen.class)
           .with(Notes.class, Elsewhere.class)
           .start();
       for (int order = 1; order <= 3; order++) {
@@ -336,7 +336,7 @@ class HandlerTransactionTest {
   void aLostConnectionOfTheInboxIsNotAFailureOfTheHandler(TestDatabase database) {
     try (World world = new World(database)) {
       world
-          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class)
+          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class, World.Frozen.class)
           .with(Disconnected.class)
           .start();
       world.handle(1);
@@ -391,7 +391,7 @@ class HandlerTransactionTest {
   void theReceiptIsWrittenInTheTransactionOfSpringAndNoOther(TestDatabase database) {
     try (World world = new World(database)) {
       world
-          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class)
+          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class, World.Frozen.class)
           .with(Notes.class, Looking.class)
           .start();
       world.handle(1);

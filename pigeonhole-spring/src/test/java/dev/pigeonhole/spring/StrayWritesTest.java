@@ -37,7 +37,7 @@ class StrayWritesTest {
   void jd03_aCommitBehindTheBackOfSpringIsSeen(TestDatabase database) {
     try (World world = new World(database)) {
       world
-          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class)
+          .with(World.Basics.class, World.Jdbc.class, World.WithInbox.class, World.Frozen.class)
           .with(Committing.class)
           .start();
       world.handle(1);

@@ -14,10 +14,13 @@ import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import jakarta.persistence.EntityManagerFactory;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import javax.sql.DataSource;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -145,13 +148,25 @@ final class World implements AutoCloseable {
     }
 
     @Bean
-    JdbcStore store(DataSource dataSource, TestDatabase database) {
-      return JdbcStore.of(dataSource).beatsOn(database.dataSource());
+    JdbcStore store(
+        DataSource dataSource, TestDatabase database, ObjectProvider<InstantSource> clock) {
+      JdbcStore store = JdbcStore.of(dataSource).beatsOn(database.dataSource());
+      InstantSource chosen = clock.getIfAvailable();
+      return chosen == null ? store : store.clock(chosen);
     }
 
     @Bean
     SpringInboxes inboxes() {
       return new SpringInboxes();
+    }
+  }
+
+  /** Time stands still, so that nothing that waits for a retry is due before a test has looked. */
+  @Configuration(proxyBeanMethods = false)
+  static class Frozen {
+    @Bean
+    InstantSource clock() {
+      return InstantSource.fixed(Instant.now());
     }
   }
 

@@ -78,7 +78,8 @@ class FailuresTest {
   @Test
   void aDetailThatIsLongerThanAStackIsNotKeptInPart() {
     SQLException refused =
-        new SQLException("null value in a column\n  Detail: Failing row " + "secret ".repeat(10_000));
+        new SQLException(
+            "null value in a column\n  Detail: Failing row " + "secret ".repeat(10_000));
     Failure failure =
         Failures.of(new IllegalStateException(refused.getMessage(), refused), Instant.EPOCH);
 
