@@ -13,13 +13,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The demo as a process of its own, for what only a process can show. */
-@Execution(ExecutionMode.CONCURRENT)
 class DemoTest {
   private static final Duration PATIENCE = Duration.ofMinutes(10);
 
