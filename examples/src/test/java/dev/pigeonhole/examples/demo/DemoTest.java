@@ -42,13 +42,15 @@ class DemoTest {
                   + number(json, "repeats")
                   + number(json, "conflicts")
                   + number(json, "rejected"));
-      assertThat(number(json, "accepted") * number(json, "handlers"))
-          .isPositive()
-          .isEqualTo(
+      // What was stored when its worker ended before it could answer is not counted as accepted.
+      long accepted = number(json, "accepted") * number(json, "handlers");
+      assertThat(accepted).isPositive();
+      assertThat(
               number(json, "completed")
                   + number(json, "poisoned")
                   + number(json, "held")
-                  + number(json, "pending"));
+                  + number(json, "pending"))
+          .isGreaterThanOrEqualTo(accepted);
       assertThat(number(json, "lost")).isZero();
       assertThat(number(json, "doubleEffects")).isZero();
     }
