@@ -53,6 +53,11 @@ final class Aside<T extends Aside.Item> {
     return lasting;
   }
 
+  /** Makes all of them due. */
+  void hurry(long now) {
+    items.forEach(item -> item.until = now);
+  }
+
   /** Removes and returns them, however long they have waited. */
   List<T> all() {
     List<T> all = List.copyOf(items);

@@ -387,14 +387,16 @@ final class Dispatcher {
   /**
    * Nothing runs for them any more, so no suspect has to wait for them, and none of them is one.
    *
-   * @param lasting whether they may stay so for long; then their cells can be given back without
-   *     them, and the next owner runs them once more, instead of the whole cell waiting for them
+   * @param lasting whether they may stay so for long; then others on probation may begin, and their
+   *     cells can be given back without them: the next owner runs them once more, instead of the
+   *     whole cell waiting for them
    */
   void settlesLater(List<Delivery> rows, boolean lasting) {
     for (Delivery row : rows) {
       open.settlesLater(row);
       suspects.ended(row);
       if (lasting) {
+        probation.ended(row);
         cells.closed(row);
       }
     }

@@ -58,8 +58,7 @@ final class Endings {
       attempt.ended(End.COMPLETED, null);
     } finally {
       // Without a settle the attempt would stay open until the process ends.
-      settle(
-          attempt, new Outcome.Completed(), events.silent() ? null : () -> tellCompleted(attempt));
+      settle(attempt, new Outcome.Completed(), events.silent() ? null : completion(attempt));
     }
   }
 
@@ -67,7 +66,7 @@ final class Endings {
   void committed(Attempt attempt) {
     goOn(attempt);
     attempt.ended(End.COMPLETED, null);
-    tellCompleted(attempt);
+    tellCompleted(Told.of(attempt));
   }
 
   private void goOn(Attempt attempt) {
@@ -77,18 +76,23 @@ final class Endings {
     }
   }
 
-  private void tellCompleted(Attempt attempt) {
+  private Runnable completion(Attempt attempt) {
+    Told told = Told.of(attempt);
+    return () -> tellCompleted(told);
+  }
+
+  private void tellCompleted(Told told) {
     if (events.silent()) {
       return;
     }
-    Duration lag = Duration.between(attempt.receivedAt(), clock.instant());
+    Duration lag = Duration.between(told.receivedAt(), clock.instant());
     events.tell(
         new InboxEvent.Completed(
             events.inbox(),
-            attempt.handler.key(),
-            attempt.message(),
-            attempt.attempt(),
-            attempt.took(),
+            told.handler().key(),
+            told.message(),
+            told.attempt(),
+            told.took(),
             lag.isNegative() ? Duration.ZERO : lag));
   }
 
@@ -103,7 +107,8 @@ final class Endings {
       Failure failure = failure(attempt, thrown, now);
       Outcome outcome = judge(attempt, thrown, failure);
       attempt.ended(end(attempt, outcome), thrown);
-      settle(attempt, outcome, () -> tellFailed(attempt, outcome, failure));
+      Told told = Told.of(attempt);
+      settle(attempt, outcome, () -> tellFailed(told, outcome, failure));
     } catch (Throwable e) {
       lost(attempt, e);
     }
@@ -166,7 +171,7 @@ final class Endings {
    */
   void storeFailed(Attempt attempt, StoreException e) {
     Delivery delivery = attempt.work.delivery();
-    Backoff policy = policy(attempt);
+    Backoff policy = policy(attempt.handler);
     int runs = delivery.releases() + 1;
     if (runs > policy.maxUncounted() && e.kind() != StoreException.Kind.PERMANENT) {
       failed(attempt, e);
@@ -176,10 +181,11 @@ final class Endings {
       Failure failure = Failures.of(e, clock.instant());
       Duration wait = policy.delayAfterUncounted(runs, random(policy, delivery));
       attempt.ended(End.RELEASED, null);
+      Told told = Told.of(attempt);
       settle(
           attempt,
           new Outcome.Uncounted(wait, failure),
-          () -> tellUncounted(attempt, runs, failure, wait));
+          () -> tellUncounted(told, runs, failure, wait));
     } catch (Throwable error) {
       lost(attempt, error);
     }
@@ -190,7 +196,8 @@ final class Endings {
     try {
       int releases = attempt.work.delivery().releases() + 1;
       attempt.ended(End.RELEASED, null);
-      settle(attempt, new Outcome.Released(), () -> tellReleased(attempt, releases));
+      Told told = Told.of(attempt);
+      settle(attempt, new Outcome.Released(), () -> tellReleased(told, releases));
     } catch (Throwable error) {
       lost(attempt, error);
     }
@@ -222,7 +229,7 @@ final class Endings {
 
   private Outcome judge(Attempt attempt, Throwable thrown, Failure failure) {
     int failures = attempt.work.delivery().failures() + 1;
-    Backoff policy = policy(attempt);
+    Backoff policy = policy(attempt.handler);
     if (thrown instanceof CodecException && !attempt.decoded()) {
       return poisoned(attempt.handler, failure, false);
     }
@@ -274,7 +281,7 @@ final class Endings {
       return new Outcome.LaterUncounted(wait);
     }
     String reason = "it failed %d times in a row".formatted(attempt.handler.spec().pausingAfter());
-    line(LOG.atWarn(), "handler-paused", handler, attempt, failure)
+    line(LOG.atWarn(), "handler-paused", handler, Told.of(attempt), failure)
         .log(
             "Handler '{}' of inbox {} is paused on this node: {}. It is tried again in {}; the last"
                 + " failure was: {}",
@@ -287,8 +294,8 @@ final class Endings {
     return outcome;
   }
 
-  private Backoff policy(Attempt attempt) {
-    Backoff chosen = attempt.handler.spec().retry();
+  private Backoff policy(BoundHandler handler) {
+    Backoff chosen = handler.spec().retry();
     return chosen == null ? defaultRetry : chosen;
   }
 
@@ -309,41 +316,41 @@ final class Endings {
         policy.seed().getAsLong() + 31 * delivery.seq() + delivery.failures());
   }
 
-  private void tellFailed(Attempt attempt, Outcome outcome, Failure failure) {
+  private void tellFailed(Told told, Outcome outcome, Failure failure) {
     if (outcome instanceof Outcome.LaterUncounted uncounted) {
       // The handler asked for a later attempt, or failed while it was paused: neither counts.
       LOG.debug(
           "Attempt {} to deliver {} to '{}' does not count; the next one is in {}: {}",
-          attempt.attempt(),
-          Names.shown(attempt.message().toString()),
-          attempt.handler.key(),
+          told.attempt(),
+          Names.shown(told.message().toString()),
+          told.handler().key(),
           Spans.shown(uncounted.delay()),
           Failures.line(failure));
       return;
     }
-    String handler = attempt.handler.key();
+    String handler = told.handler().key();
     if (outcome instanceof Outcome.Poisoned) {
-      line(LOG.atWarn(), "poisoned", handler, attempt, failure)
+      line(LOG.atWarn(), "poisoned", handler, told, failure)
           .log(
               "Delivery of {} to '{}' is poisoned after attempt {}: {}",
-              Names.shown(attempt.message().toString()),
+              Names.shown(told.message().toString()),
               handler,
-              attempt.attempt(),
+              told.attempt(),
               Failures.line(failure));
-      tellPoisoned(attempt.handler, attempt.message(), attempt.attempt(), failure);
+      tellPoisoned(told.handler(), told.message(), told.attempt(), failure);
     } else {
       Duration next = outcome instanceof Outcome.RetryAfter retry ? retry.delay() : Duration.ZERO;
-      logFailed(attempt, failure, next);
+      logFailed(told, failure, next);
       events.tell(
           new InboxEvent.Failed(
-              events.inbox(), handler, attempt.message(), attempt.attempt(), failure, next));
+              events.inbox(), handler, told.message(), told.attempt(), failure, next));
     }
   }
 
   /** Adds the key-value pairs of a line for programs; the text of the line is for people. */
   private LoggingEventBuilder line(
-      LoggingEventBuilder line, String event, String handler, Attempt attempt, Failure failure) {
-    return line(line, event, handler, attempt.message(), attempt.attempt(), failure);
+      LoggingEventBuilder line, String event, String handler, Told told, Failure failure) {
+    return line(line, event, handler, told.message(), told.attempt(), failure);
   }
 
   private LoggingEventBuilder line(
@@ -366,38 +373,38 @@ final class Endings {
     events.tell(new InboxEvent.Poisoned(events.inbox(), handler.key(), message, attempt, failure));
   }
 
-  private void logFailed(Attempt attempt, Failure failure, Duration next) {
+  private void logFailed(Told told, Failure failure, Duration next) {
     int leftOut = logLimit.leftOutBefore(System.nanoTime());
     if (leftOut < 0) {
       return;
     }
-    line(LOG.atInfo(), "attempt-failed", attempt.handler.key(), attempt, failure)
+    line(LOG.atInfo(), "attempt-failed", told.handler().key(), told, failure)
         .log(
             "Attempt {} to deliver {} to '{}' failed ({} of {} failures); the next one is in {}: {}{}",
-            attempt.attempt(),
-            Names.shown(attempt.message().toString()),
-            attempt.handler.key(),
-            attempt.work.delivery().failures() + 1,
-            policy(attempt).maxAttempts(),
+            told.attempt(),
+            Names.shown(told.message().toString()),
+            told.handler().key(),
+            told.failures() + 1,
+            policy(told.handler()).maxAttempts(),
             Spans.shown(next),
             Failures.line(failure),
             leftOut == 0 ? "" : " (" + leftOut + " failures before this one were not logged)");
     LOG.debug("It failed with {}", failure.stack());
   }
 
-  private void tellUncounted(Attempt attempt, int runs, Failure failure, Duration next) {
+  private void tellUncounted(Told told, int runs, Failure failure, Duration next) {
     int leftOut = uncountedLogLimit.leftOutBefore(System.nanoTime());
     if (leftOut >= 0) {
-      line(LOG.atWarn(), "attempt-uncounted", attempt.handler.key(), attempt, failure)
+      line(LOG.atWarn(), "attempt-uncounted", told.handler().key(), told, failure)
           .log(
               "Attempt uncounted: the database failed during attempt {} to deliver {} to '{}' ({}"
                   + " uncounted so far, transient errors count after {}); the next one is in {}:"
                   + " {}{}",
-              attempt.attempt(),
-              Names.shown(attempt.message().toString()),
-              attempt.handler.key(),
+              told.attempt(),
+              Names.shown(told.message().toString()),
+              told.handler().key(),
               runs,
-              policy(attempt).maxUncounted(),
+              policy(told.handler()).maxUncounted(),
               Spans.shown(next),
               Failures.line(failure),
               leftOut == 0 ? "" : " (" + leftOut + " before this one were not logged)");
@@ -405,21 +412,20 @@ final class Endings {
     }
     events.tell(
         new InboxEvent.Uncounted(
-            events.inbox(), attempt.handler.key(), attempt.message(), runs, failure, next));
+            events.inbox(), told.handler().key(), told.message(), runs, failure, next));
   }
 
-  private void tellReleased(Attempt attempt, int releases) {
+  private void tellReleased(Told told, int releases) {
     if (releases % 10 == 0) {
       LOG.warn(
           "Delivery of {} to '{}' was cut by a shutdown; {} of its attempts have not counted, because"
               + " of shutdowns or errors of the database. If shutdowns are the cause, raise"
               + " stopGrace.",
-          Names.shown(attempt.message().toString()),
-          attempt.handler.key(),
+          Names.shown(told.message().toString()),
+          told.handler().key(),
           releases);
     }
     events.tell(
-        new InboxEvent.Released(
-            events.inbox(), attempt.handler.key(), attempt.message(), releases));
+        new InboxEvent.Released(events.inbox(), told.handler().key(), told.message(), releases));
   }
 }

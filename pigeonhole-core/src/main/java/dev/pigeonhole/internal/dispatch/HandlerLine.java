@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
@@ -269,8 +270,11 @@ final class HandlerLine {
     } finally {
       active.decrementAndGet();
     }
-    // There may be more, or something was queued since the last look.
-    wakeWorkers();
+    try {
+      wakeWorkers(); // there may be more, or something was queued since the last look
+    } catch (RejectedExecutionException e) {
+      // The inbox has stopped, or its executor has no room now: the next turn wakes them again.
+    }
   }
 
   private List<Work> take() {

@@ -31,9 +31,9 @@ import org.slf4j.LoggerFactory;
  * <p>What is locked by another transaction is set aside and comes back after a wait of its own,
  * with whatever else is to be written then. So a lock delays nothing but its own row.
  *
- * <p>What the database will not take at all, because a trigger or a constraint of somebody refuses
- * it, is kept as well and tried again now and then, alone. Its delivery stays open: to forget the
- * outcome would be to run the handler again, and again.
+ * <p>What the database does not take, because a trigger or a constraint of somebody refuses it, is
+ * kept as well and tried again now and then, alone. Its delivery stays open: to forget the outcome
+ * would be to run the handler again, and again.
  */
 final class Settler {
   /** An outcome on its way, and what to tell once it is written. */
@@ -75,7 +75,8 @@ final class Settler {
   // Only the settling thread touches these.
   private List<Entry> batch = new ArrayList<>();
   private final Aside<Entry> aside = Aside.whileLocked();
-  private final Aside<Entry> rejected = new Aside<>(Duration.ofSeconds(1), Duration.ofMinutes(1));
+  private final Aside<Entry> alone = new Aside<>(Duration.ofSeconds(1), Duration.ofMinutes(1));
+  private int aloneAtOnce = 1;
   private @Nullable StoreException lastRejection;
   private long pauseMillis;
   private int failedInARow;
@@ -113,7 +114,7 @@ final class Settler {
   /** Waits a moment for work and writes one batch. Throws what the store throws, batch kept. */
   void turn(long waitMillis) throws InterruptedException {
     bringBack();
-    tryRejected(rejected.due(System.nanoTime(), 1));
+    tryAlone(alone.due(System.nanoTime(), aloneAtOnce));
     if (batch.isEmpty()) {
       long wait = Math.min(waitMillis, aside.millisUntilNext(System.nanoTime()));
       Entry first = queue.poll(wait, TimeUnit.MILLISECONDS);
@@ -136,14 +137,15 @@ final class Settler {
    */
   void flushAll() {
     long end = System.nanoTime() + PATIENCE_BY_HAND.toNanos();
-    tryRejected(rejected.all());
+    tryAlone(alone.all());
     while (!batch.isEmpty() || !queue.isEmpty() || !aside.isEmpty()) {
       if (batch.isEmpty() && queue.isEmpty()) {
         awaitLocks(end);
       }
       flush();
     }
-    if (!rejected.isEmpty() && lastRejection != null) {
+    tryAlone(alone.all());
+    if (!alone.isEmpty() && lastRejection != null) {
       throw lastRejection;
     }
   }
@@ -217,91 +219,86 @@ final class Settler {
 
   /** A row that the database will not take, or that somebody keeps locked. */
   private boolean mayBeOneRow(StoreException e) {
-    return !concernsAll(e)
+    return e.code() != ErrorCode.DATABASE_UNREACHABLE
         && (e.kind() == StoreException.Kind.PERMANENT
             || (e.kind() == StoreException.Kind.TRANSIENT && failedInARow > 1 && batch.size() > 1));
   }
 
-  private static boolean concernsAll(StoreException e) {
-    return e.code() == ErrorCode.DATABASE_UNREACHABLE || e.code() == ErrorCode.DATABASE_PRIVILEGE;
-  }
-
   /**
-   * One row that the database will not take must not keep the others. What the store cannot take
-   * now stays in the batch, and so does everything behind it when something else goes wrong. If
-   * that is all of them, it is not the rows.
+   * One row that the database will not take must not keep the others. If it takes none of them, and
+   * that may pass, it is not the rows.
    */
   private void writeOneByOne(StoreException why) {
-    int all = batch.size();
     if (brokenLines.leftOutBefore(System.nanoTime()) >= 0) {
-      LOG.warn("Settling {} deliveries failed; trying them one by one", all, why);
+      LOG.warn("Settling {} deliveries failed; trying them one by one", batch.size(), why);
     }
-    List<Entry> kept = new ArrayList<>();
+    boolean any = false;
     Deque<Entry> rest = new ArrayDeque<>(batch);
     try {
       while (!rest.isEmpty()) {
-        if (!writeAlone(rest.element())) {
-          kept.add(rest.element());
-        }
+        any |= writeAlone(rest.element());
         rest.remove();
       }
     } finally {
-      kept.addAll(rest);
-      batch = kept;
+      batch = new ArrayList<>(rest);
     }
-    if (batch.size() == all) {
+    if (!any && (why.kind() != StoreException.Kind.PERMANENT || missesRights(why))) {
       throw why;
     }
   }
 
-  /** Each alone. What the store cannot take now either waits again. */
-  private void tryRejected(List<Entry> entries) {
+  /** Rights may be missing on one table of several, such as that of failures. */
+  private static boolean missesRights(StoreException e) {
+    return e.code() == ErrorCode.DATABASE_PRIVILEGE;
+  }
+
+  /** Each by itself. Where all are taken the obstacle may be gone, so the others are due, too. */
+  private void tryAlone(List<Entry> entries) {
+    boolean taken = true;
     Deque<Entry> rest = new ArrayDeque<>(entries);
     try {
       while (!rest.isEmpty()) {
-        Entry entry = rest.element();
-        await(entry, true);
-        if (!writeAlone(entry)) {
-          keepRejected(entry);
-        }
+        await(rest.element(), true);
+        taken &= writeAlone(rest.element());
         rest.remove();
       }
     } finally {
-      rest.forEach(this::keepRejected);
+      if (!rest.isEmpty()) {
+        alone.add(List.copyOf(rest), System.nanoTime());
+      }
+    }
+    if (!entries.isEmpty()) {
+      aloneAtOnce = taken ? batchSize : 1;
+      if (taken) {
+        alone.hurry(System.nanoTime());
+      }
     }
   }
 
-  private void keepRejected(Entry entry) {
-    await(entry, false);
-    rejected.add(List.of(entry), System.nanoTime());
-  }
-
-  /** False if the store cannot take it now. */
+  /** False if the database does not take it. Then it is tried again, alone. */
   private boolean writeAlone(Entry entry) {
     try {
       write(List.of(entry));
+      return true;
     } catch (StoreException e) {
-      if (concernsAll(e)) {
+      if (e.code() == ErrorCode.DATABASE_UNREACHABLE) {
         throw e;
       }
-      lastRejection = e;
-      if (e.kind() != StoreException.Kind.PERMANENT) {
-        LOG.debug("Delivery {} will be settled later", entry.settlement, e);
-        return false;
-      }
-      keepRejected(entry);
-      waiting.accept(List.of(entry.settlement.delivery()), true);
-      logRejected(entry, e);
+      keepAlone(entry, e);
+      return false;
     }
-    return true;
   }
 
-  private void logRejected(Entry entry, StoreException e) {
+  private void keepAlone(Entry entry, StoreException e) {
+    lastRejection = e;
+    alone.add(List.of(entry), System.nanoTime());
+    await(entry, e.kind() != StoreException.Kind.PERMANENT);
+    waiting.accept(List.of(entry.settlement.delivery()), true);
     if (rejectedLines.leftOutBefore(System.nanoTime()) >= 0) {
       LOG.error(
-          "The database rejects the outcome of {} deliveries. They stay open and are tried again"
-              + " every minute; correct what the cause says. The last one: {}",
-          rejected.size(),
+          "The database does not take the outcome of {} deliveries. They stay open and are tried"
+              + " again every minute; correct what the cause says. The last one: {}",
+          alone.size(),
           entry.settlement.delivery(),
           e);
     }
@@ -365,7 +362,7 @@ final class Settler {
       if (e.kind() == StoreException.Kind.UNKNOWN) {
         doubt(entries);
       }
-      if (concernsAll(e) || e.kind() != StoreException.Kind.PERMANENT) {
+      if (e.kind() != StoreException.Kind.PERMANENT || missesRights(e)) {
         pauseMillis = Math.min(MAX_PAUSE_MILLIS, Math.max(50, pauseMillis * 2));
       }
       throw e;

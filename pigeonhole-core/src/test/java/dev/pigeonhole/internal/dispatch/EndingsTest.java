@@ -13,18 +13,21 @@ import dev.pigeonhole.RetryLaterException;
 import dev.pigeonhole.codec.CodecException;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.internal.registry.Backoff;
+import dev.pigeonhole.internal.registry.BoundHandler;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.SettleResult;
 import dev.pigeonhole.store.StoreException;
+import java.lang.ref.WeakReference;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -183,6 +186,38 @@ class EndingsTest {
 
     assertThat(settled).hasSize(1);
     assertThat(settled.get(0).settlement().outcome()).isInstanceOf(Outcome.LaterUncounted.class);
+  }
+
+  /** An outcome may wait for long; thousands of them would fill the memory. */
+  @Test
+  void anOutcomeThatWaitsDoesNotKeepTheMessageInMemory() {
+    BoundHandler handler = Handlers.plain("h", received -> {});
+    List<WeakReference<Attempt>> ended = new ArrayList<>();
+    List<Consumer<Attempt>> ends =
+        List.of(
+            endings::completed,
+            one -> endings.failed(one, new IllegalStateException("no")),
+            endings::released,
+            one ->
+                endings.storeFailed(
+                    one,
+                    new StoreException(
+                        StoreException.Kind.TRANSIENT,
+                        ErrorCode.DATABASE_TRANSIENT,
+                        "deadlock",
+                        null)));
+    for (Consumer<Attempt> end : ends) {
+      Attempt one = Handlers.attempt(handler, 100 + ended.size());
+      end.accept(one);
+      ended.add(new WeakReference<>(one));
+    }
+    for (int tries = 0;
+        tries < 100 && ended.stream().anyMatch(one -> !one.refersTo(null));
+        tries++) {
+      System.gc();
+    }
+    assertThat(ended).allMatch(one -> one.refersTo(null));
+    assertThat(settler.idle()).isFalse();
   }
 
   @Test
