@@ -17,6 +17,8 @@ import dev.pigeonhole.support.TestDatabases;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -121,5 +123,64 @@ class TwoNodesTest {
         Eventually.until("all have run", PATIENCE, () -> running.starts.size() == 20);
       }
     }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  void lanesWithLongAttemptsAreWorkedOnWhileAnotherNodeComesAndGoes(DatabaseKind kind) {
+    CountDownLatch end = new CountDownLatch(1);
+    AtomicInteger longs = new AtomicInteger();
+    AtomicInteger shorts = new AtomicInteger();
+    Channel channel =
+        Channel.named("c")
+            .on(String.class)
+            .handleMessage(
+                "h",
+                received -> {
+                  if (received.message().id().startsWith("long")) {
+                    longs.incrementAndGet();
+                    end.await();
+                  } else {
+                    shorts.incrementAndGet();
+                  }
+                })
+            .build();
+    try (TestDatabase database = TestDatabases.open(kind)) {
+      Schema.migrate(database.dataSource());
+      Inbox one = withFewLanes(database, channel);
+      try (RunningInbox first = one.start()) {
+        one.accept("c", messages("long-", 60)); // so that probably no lane is without one
+        Eventually.until("all long ones run", PATIENCE, () -> longs.get() == 60);
+        try (RunningInbox second = withFewLanes(database, channel).start()) {
+          Eventually.until(
+              "both have beaten for a while",
+              PATIENCE,
+              () -> database.count("SELECT MIN(beat) FROM pigeonhole_node") >= 10);
+          one.accept("c", messages("short-", 200));
+          Eventually.until("the short ones have run", PATIENCE, () -> shorts.get() == 200);
+        }
+        one.accept("c", messages("last-", 200));
+        Eventually.until("the last ones have run", PATIENCE, () -> shorts.get() == 400);
+        end.countDown();
+        Eventually.until(
+            "all are completed",
+            PATIENCE,
+            () -> database.count("SELECT COUNT(*) FROM pigeonhole_receipt") == 460);
+      } finally {
+        end.countDown();
+      }
+      assertThat(longs).hasValue(60);
+      assertThat(shorts).hasValue(400);
+    }
+  }
+
+  private static Inbox withFewLanes(TestDatabase database, Channel channel) {
+    return Inbox.on(JdbcStore.of(database.pool(6)))
+        .channel(channel)
+        .lanes(8)
+        .concurrency(100)
+        .beat(Duration.ofMillis(200))
+        .deadAfter(Duration.ofSeconds(30))
+        .build();
   }
 }

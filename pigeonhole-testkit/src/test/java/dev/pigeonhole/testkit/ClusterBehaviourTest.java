@@ -780,6 +780,163 @@ class ClusterBehaviourTest {
   }
 
   @Test
+  void lanesWithoutAttemptsGoToAnotherNodeWhileLongAttemptsRunInOthers() {
+    Gate attempts = gate();
+    Set<String> ran = ConcurrentHashMap.newKeySet();
+    Node first = nodeWithLongAttempts(attempts, ran);
+    startLongAttempts(first, ran, LANES / 2);
+
+    new Node(ofSeconds(30), handlerWithLongAttempts(attempts, ran)).inbox.start();
+
+    first.inbox.await("fair shares", () -> shares().stream().toList().equals(List.of(4L, 4L)));
+  }
+
+  @Test
+  void aLaneThatIsWantedByAnotherNodeIsWorkedOnWhileALongAttemptRunsInIt() {
+    Gate attempts = gate();
+    Set<String> ran = ConcurrentHashMap.newKeySet();
+    Node first = nodeWithLongAttempts(attempts, ran);
+    int sent = startLongAttempts(first, ran, LANES);
+    Node guest = new Node(ofSeconds(30), handlerWithLongAttempts(attempts, ran));
+    guest.inbox.start();
+    first.awaitLooks(60); // which have asked for each of its lanes
+
+    for (int i = 0; i < 200; i++) {
+      first.inbox.receive("short" + i, "x");
+    }
+    first.inbox.await("the short ones", () -> ran.size() == sent + 200);
+    guest.inbox.close();
+    for (int i = 200; i < 400; i++) {
+      first.inbox.receive("short" + i, "x");
+    }
+    first.inbox.await("more short ones", () -> ran.size() == sent + 400);
+
+    new Node(ofSeconds(30), handlerWithLongAttempts(attempts, ran)).inbox.start();
+    attempts.open();
+    first.inbox.awaitDrained();
+    first.inbox.await("fair shares", () -> shares().stream().toList().equals(List.of(4L, 4L)));
+    assertThat(ran).as("none ran twice").hasSize(sent + 400);
+    assertThat(nodes).noneMatch(node -> node.events.heard(InboxEvent.Refused.class));
+  }
+
+  @Test
+  void sharesGetFairWhileMessagesKeepComing() {
+    AtomicInteger ran = new AtomicInteger();
+    MessageHandler<String> counting = received -> ran.incrementAndGet();
+    Node first = new Node(ofSeconds(30), counting);
+    first.inbox.start();
+    AtomicInteger sent = new AtomicInteger();
+    Runnable load =
+        () -> {
+          while (sent.get() < ran.get() + 200) {
+            first.inbox.receive("m" + sent.incrementAndGet(), "x");
+          }
+        };
+    load.run();
+    new Node(ofSeconds(30), counting).inbox.start();
+
+    first.inbox.await(
+        "fair shares",
+        () -> {
+          load.run();
+          return shares().stream().toList().equals(List.of(4L, 4L));
+        });
+    first.inbox.awaitDrained();
+    assertThat(ran).hasValue(sent.get());
+  }
+
+  @Test
+  void keysStayOrderedInALaneThatCouldNotGoToAnotherNode() {
+    Gate attempts = gate();
+    Map<String, List<Integer>> byKey = new ConcurrentHashMap<>();
+    Set<String> inside = ConcurrentHashMap.newKeySet();
+    AtomicInteger overlaps = new AtomicInteger();
+    MessageHandler<String> ordered =
+        received -> {
+          String[] keyAndNumber = received.payload().split(":");
+          if (!inside.add(keyAndNumber[0])) {
+            overlaps.incrementAndGet();
+          }
+          if (keyAndNumber[1].equals("0") && keyAndNumber[0].startsWith("long")) {
+            attempts.passStubbornly();
+          }
+          inside.remove(keyAndNumber[0]);
+          byKey
+              .computeIfAbsent(keyAndNumber[0], none -> new CopyOnWriteArrayList<>())
+              .add(Integer.valueOf(keyAndNumber[1]));
+        };
+    Node first = new Node(ofSeconds(30), ordered);
+    first.inbox.with(it -> it.concurrency(64)).start();
+    for (int number = 0; number < 3; number++) {
+      for (int key = 0; key < 32; key++) {
+        receiveOrdered(first, "long" + key, number);
+      }
+    }
+    first.inbox.await("long attempts", () -> inside.size() == 32);
+    new Node(ofSeconds(30), ordered).inbox.start();
+    for (int number = 0; number < 10; number++) {
+      for (int key = 0; key < 16; key++) {
+        receiveOrdered(first, "short" + key, number);
+        receiveOrdered(first, "long" + key, number + 3);
+      }
+      first.awaitLooks(3);
+    }
+    first.inbox.await(
+        "the short ones",
+        () ->
+            byKey.values().stream().filter(done -> done.size() == 10).count() == 16
+                && byKey.size() == 16);
+
+    attempts.open();
+    first.inbox.awaitDrained();
+    assertThat(byKey).hasSize(48);
+    assertThat(byKey.values())
+        .allSatisfy(done -> assertThat(done).isSorted().doesNotHaveDuplicates());
+    assertThat(overlaps).hasValue(0);
+  }
+
+  private static void receiveOrdered(Node node, String key, int number) {
+    String id = key + "-" + number;
+    node.inbox.receive("c", Message.of(id, key + ":" + number).orderedBy(key));
+  }
+
+  /** Adds the id of what has begun; "long" ones end when the gate is opened. */
+  private static MessageHandler<String> handlerWithLongAttempts(Gate gate, Set<String> begun) {
+    return received -> {
+      String id = received.message().id();
+      if (!begun.add(id)) {
+        begun.add(id + " again");
+      }
+      if (received.payload().equals("long")) {
+        gate.passStubbornly();
+      }
+    };
+  }
+
+  private Node nodeWithLongAttempts(Gate gate, Set<String> begun) {
+    Node node = new Node(ofSeconds(30), handlerWithLongAttempts(gate, begun));
+    node.inbox.with(it -> it.concurrency(500)).start();
+    return node;
+  }
+
+  /** Until one runs in so many lanes at least; answers how many there are. */
+  private int startLongAttempts(Node node, Set<String> begun, int lanes) {
+    int sent = 0;
+    while (lanesWithMessages() < lanes) {
+      node.inbox.receive("long" + sent, "long");
+      sent++;
+      int all = sent;
+      node.inbox.await("a long attempt", () -> begun.size() == all);
+    }
+    return sent;
+  }
+
+  private int lanesWithMessages() {
+    List<Range> all = cells(any -> true).stream().map(cell -> Range.after(cell, 0, 1)).toList();
+    return memory.deliveries().fresh(all).size();
+  }
+
+  @Test
   void b64_aKeyStaysOrderedWhenItsLaneChangesHands() {
     List<Integer> done = new CopyOnWriteArrayList<>();
     AtomicInteger inside = new AtomicInteger();

@@ -100,6 +100,9 @@ class LostLanesTest {
     public void wanted(List<Cell> cells) {}
 
     @Override
+    public void unwanted(List<Cell> cells) {}
+
+    @Override
     public void gone(List<Cell> cells) {}
 
     @Override
@@ -115,6 +118,11 @@ class LostLanesTest {
 
     @Override
     public Set<Cell> leaving() {
+      return Set.of();
+    }
+
+    @Override
+    public Set<Cell> busy() {
       return Set.of();
     }
   }

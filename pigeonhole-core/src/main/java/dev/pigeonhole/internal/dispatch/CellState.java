@@ -61,6 +61,13 @@ final class CellState {
     this.probation = probation;
   }
 
+  /** Lets the next reads begin anew: rows behind the cursor may be open no longer. */
+  void readFromStart() {
+    cursor = 0;
+    caughtUp = false;
+    walked = null;
+  }
+
   /** Whether everything that could run when the cell was taken has ended. */
   boolean outlived() {
     return noFresh && noDue && noPlaced;

@@ -141,6 +141,10 @@ final class Dispatcher {
     return cells.leaving();
   }
 
+  Set<Cell> busy() {
+    return open.busy();
+  }
+
   /** While true no slot may start anything: a suspect runs alone. */
   boolean quiet() {
     return suspects.quiet();
@@ -279,6 +283,13 @@ final class Dispatcher {
     cells.leave(wanted);
     dropOwned(wanted);
     cells.giveBackWhatIsIdle(node);
+  }
+
+  void cellsUnwanted(List<Cell> unwanted) {
+    if (!stopped) {
+      cells.stay(unwanted);
+      reads.wake();
+    }
   }
 
   void cellsGone(List<Cell> gone) {

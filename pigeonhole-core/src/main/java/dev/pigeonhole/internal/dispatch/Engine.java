@@ -350,6 +350,11 @@ public final class Engine {
     }
 
     @Override
+    public void unwanted(List<Cell> cells) {
+      dispatcher.post(() -> dispatcher.cellsUnwanted(cells));
+    }
+
+    @Override
     public void gone(List<Cell> cells) {
       dispatcher.post(() -> dispatcher.cellsGone(cells));
     }
@@ -373,6 +378,11 @@ public final class Engine {
     @Override
     public Set<Cell> leaving() {
       return dispatcher.leaving();
+    }
+
+    @Override
+    public Set<Cell> busy() {
+      return dispatcher.busy();
     }
   }
 

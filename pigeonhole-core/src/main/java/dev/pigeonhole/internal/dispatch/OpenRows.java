@@ -1,16 +1,18 @@
 package dev.pigeonhole.internal.dispatch;
 
+import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.Delivery;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 
 /**
  * The rows that this node has: who has each of them, and what counts it. A row counts in its cell
  * as soon as it is open, and in the line of its handler once it is its turn. Touched by the
- * dispatcher's thread alone, but for {@link #begun}.
+ * dispatcher's thread alone, but for {@link #begun} and {@link #busy}.
  */
 final class OpenRows {
   private final OpenSet open;
@@ -92,6 +94,11 @@ final class OpenRows {
   /** Its attempt is over, but another transaction keeps its end from being written. */
   void settlesLater(Delivery row) {
     begun.remove(row);
+  }
+
+  /** The cells of which an attempt is under way. Called by the node. */
+  Set<Cell> busy() {
+    return begun.stream().map(Delivery::cell).collect(Collectors.toSet());
   }
 
   boolean noneBegun() {

@@ -37,7 +37,7 @@ final class OwnedCells {
     this.whenChanged = whenChanged;
   }
 
-  /** Those that nobody asked for. */
+  /** Those that no other node is to get. */
   Set<Cell> staying() {
     return staying;
   }
@@ -84,6 +84,18 @@ final class OwnedCells {
       CellState state = cells.get(cell);
       if (state != null) {
         state.leaving = true;
+      }
+    }
+    changed();
+  }
+
+  /** Takes a {@link #leave} back. They are read from the start, as if they had just been taken. */
+  void stay(List<Cell> unwanted) {
+    for (Cell cell : unwanted) {
+      CellState state = cells.get(cell);
+      if (state != null && state.leaving) {
+        state.leaving = false;
+        state.readFromStart();
       }
     }
     changed();
@@ -158,9 +170,7 @@ final class OwnedCells {
   void reset(Collection<Delivery> handed) {
     homes.clear();
     for (CellState cell : cells.values()) {
-      cell.cursor = 0;
-      cell.caughtUp = false;
-      cell.walked = null;
+      cell.readFromStart();
       countOpen(cell, handed);
     }
   }

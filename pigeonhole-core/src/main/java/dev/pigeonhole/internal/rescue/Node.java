@@ -38,6 +38,9 @@ public final class Node {
     /** Stop working on these, and say when that is done with {@link Node#giveBack}. */
     void wanted(List<Cell> cells);
 
+    /** Go on working on these, which were wanted and have not been given back. */
+    void unwanted(List<Cell> cells);
+
     /** These belong to somebody else by now, whatever was thought here. */
     void gone(List<Cell> cells);
 
@@ -52,6 +55,9 @@ public final class Node {
 
     /** What is owned, but about to be given back. */
     Set<Cell> leaving();
+
+    /** Of which an attempt is under way. */
+    Set<Cell> busy();
   }
 
   private static final Logger LOG = LoggerFactory.getLogger(Node.class);
@@ -66,6 +72,7 @@ public final class Node {
   private final LastHeartbeat lastBeat;
   private final Cells cells;
   private final Watch watch;
+  private final Handovers handovers = new Handovers();
 
   private volatile long incarnation;
 
@@ -206,6 +213,7 @@ public final class Node {
         tellLost(ours);
         cells.lost();
         told.clear();
+        handovers.clear();
         join();
         if (stopping) { // which was said of the dead incarnation; this one would count as living
           nodes.stopping(incarnation);
@@ -269,10 +277,11 @@ public final class Node {
   }
 
   private void share(boolean givingBack) {
-    Set<Cell> owned = cells.owned();
-    Set<Cell> leaving = cells.leaving(); // before the read: what it shows may have gone meanwhile
+    Set<Cell> owned = cells.owned(); // before the read: what it shows may have gone meanwhile
     List<CellRow> all = nodes.cells(families);
-    Shares shares = Shares.of(all, lastNodes, incarnation, leaving);
+    handovers.retain(ours(all));
+    Shares shares =
+        Shares.of(all, lastNodes, incarnation, handovers.asked(), cells.busy(), handovers.tried());
     List<Cell> gone =
         all.stream()
             .filter(row -> row.owner() != incarnation && owned.contains(row.cell()))
@@ -297,10 +306,32 @@ public final class Node {
       tellGained(gained);
       cells.taken(gained);
       gained.forEach(row -> told.add(row.cell()));
+      handovers.forget(gained.stream().map(CellRow::cell).toList());
     }
-    if (givingBack && !shares.giveBack().isEmpty()) {
+    if (givingBack) {
+      handOver(shares);
+    }
+  }
+
+  /** Asks for cells above the share, and goes on with those that do not get empty or may stay. */
+  private void handOver(Shares shares) {
+    handovers.forget(shares.keep());
+    List<Cell> staying = new ArrayList<>(shares.keep());
+    staying.addAll(handovers.overdue());
+    if (!staying.isEmpty()) {
+      cells.unwanted(staying);
+    }
+    if (!shares.giveBack().isEmpty()) {
+      handovers.ask(shares.giveBack());
       cells.wanted(shares.giveBack());
     }
+  }
+
+  private Set<Cell> ours(List<CellRow> all) {
+    return all.stream()
+        .filter(row -> row.owner() == incarnation)
+        .map(CellRow::cell)
+        .collect(Collectors.toSet());
   }
 
   private void tellGained(List<CellRow> gained) {

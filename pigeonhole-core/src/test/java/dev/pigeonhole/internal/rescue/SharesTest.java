@@ -11,6 +11,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -24,6 +25,16 @@ class SharesTest {
 
   private static NodeRow live(long incarnation) {
     return node(incarnation, NodeRow.State.LIVE, HANDLER);
+  }
+
+  private static Shares shares(List<CellRow> cells, List<NodeRow> nodes, long self) {
+    return Shares.of(cells, nodes, self, Set.of(), Set.of(), Set.of());
+  }
+
+  private static Set<Cell> lanes(int... lanes) {
+    return java.util.Arrays.stream(lanes)
+        .mapToObj(lane -> new Cell(lane, HANDLER))
+        .collect(Collectors.toSet());
   }
 
   /** So many cells for each owner, in this order; 0 owns the free ones. */
@@ -48,7 +59,7 @@ class SharesTest {
     for (long i = 1; i <= nodes; i++) {
       fleet.add(live(i));
     }
-    Shares shares = Shares.of(all(cells, 0), fleet, 1, Set.of());
+    Shares shares = shares(all(cells, 0), fleet, 1);
 
     assertThat(shares.take()).hasSize(share);
     assertThat(shares.giveBack()).isEmpty();
@@ -56,7 +67,7 @@ class SharesTest {
 
   @Test
   void nobodyStealsFromTheLiving() {
-    Shares shares = Shares.of(cells(2, 2, 2, 0), List.of(live(1), live(2)), 1, Set.of());
+    Shares shares = shares(cells(2, 2, 2, 0), List.of(live(1), live(2)), 1);
 
     assertThat(shares.take()).containsExactly(new Cell(3, HANDLER));
   }
@@ -68,7 +79,7 @@ class SharesTest {
     java.util.Arrays.fill(owners, 0, owned, 1);
     java.util.Arrays.fill(owners, owned, 64, 2);
 
-    Shares shares = Shares.of(cells(owners), List.of(live(1), live(2)), 1, Set.of());
+    Shares shares = shares(cells(owners), List.of(live(1), live(2)), 1);
 
     assertThat(shares.giveBack()).hasSize(given);
     assertThat(shares.take()).isEmpty();
@@ -82,9 +93,47 @@ class SharesTest {
       leaving.add(row.cell());
     }
 
-    Shares shares = Shares.of(rows, List.of(live(1), live(2)), 1, leaving);
+    Shares shares = Shares.of(rows, List.of(live(1), live(2)), 1, leaving, Set.of(), Set.of());
 
     assertThat(shares.giveBack()).isEmpty();
+    assertThat(shares.keep()).isEmpty();
+  }
+
+  @Test
+  void cellsOfWhichNothingRunsAreGivenBackFirst() {
+    List<CellRow> rows = all(16, 1);
+    Set<Cell> busy = lanes(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15);
+
+    Shares shares = Shares.of(rows, List.of(live(1), live(2)), 1, Set.of(), busy, Set.of());
+
+    assertThat(shares.giveBack()).containsExactlyInAnyOrderElementsOf(lanes(11, 15));
+  }
+
+  @Test
+  void aBusyCellThatCouldNotLeaveLatelyIsNotTriedAgain() {
+    List<CellRow> rows = all(4, 1);
+    List<NodeRow> two = List.of(live(1), live(2));
+    Set<Cell> busy = lanes(0, 1, 2, 3);
+
+    assertThat(Shares.of(rows, two, 1, Set.of(), busy, lanes(2, 3)).giveBack())
+        .containsExactlyElementsOf(lanes(1));
+    assertThat(Shares.of(rows, two, 1, Set.of(), busy, busy).giveBack()).isEmpty();
+    assertThat(Shares.of(rows, two, 1, Set.of(), lanes(0, 1, 3), busy).giveBack())
+        .as("idle by now")
+        .containsExactlyElementsOf(lanes(2));
+  }
+
+  @Test
+  void leavingCellsStayBeforeFreeOnesAreTaken() {
+    List<CellRow> rows = cells(1, 1, 1, 1, 0, 0);
+
+    Shares alone = Shares.of(rows, List.of(live(1)), 1, lanes(2, 3), lanes(2, 3), Set.of());
+    assertThat(alone.keep()).containsExactlyInAnyOrderElementsOf(lanes(2, 3));
+    assertThat(alone.take()).containsExactlyInAnyOrderElementsOf(lanes(4, 5));
+
+    Shares one = Shares.of(rows, List.of(live(1), live(2)), 1, lanes(2, 3), lanes(2, 3), Set.of());
+    assertThat(one.keep()).as("up to the share").hasSize(1);
+    assertThat(one.take()).isEmpty();
   }
 
   @Test
@@ -97,8 +146,8 @@ class SharesTest {
             node(4, NodeRow.State.STOPPED, HANDLER),
             node(5, NodeRow.State.DEAD, HANDLER));
 
-    assertThat(Shares.of(all(64, 0), fleet, 1, Set.of()).take()).hasSize(64);
-    assertThat(Shares.of(all(64, 1), fleet, 1, Set.of()).giveBack()).isEmpty();
+    assertThat(shares(all(64, 0), fleet, 1).take()).hasSize(64);
+    assertThat(shares(all(64, 1), fleet, 1).giveBack()).isEmpty();
   }
 
   @Test
@@ -112,7 +161,7 @@ class SharesTest {
     List<NodeRow> fleet =
         List.of(node(1, NodeRow.State.LIVE, 1, 2, 3), node(2, NodeRow.State.LIVE, 1, 2));
 
-    Shares shares = Shares.of(rows, fleet, 1, Set.of());
+    Shares shares = shares(rows, fleet, 1);
 
     assertThat(shares.take()).filteredOn(cell -> cell.handler() == 1).hasSize(4);
     assertThat(shares.take()).filteredOn(cell -> cell.handler() == 2).hasSize(4);
@@ -133,7 +182,7 @@ class SharesTest {
       while (changed) {
         changed = false;
         for (NodeRow node : fleet) {
-          Shares shares = Shares.of(rows(owners), fleet, node.incarnation(), Set.of());
+          Shares shares = shares(rows(owners), fleet, node.incarnation());
           shares.giveBack().forEach(cell -> owners.put(cell, 0L));
           shares.take().forEach(cell -> owners.put(cell, node.incarnation()));
           changed |= !shares.giveBack().isEmpty() || !shares.take().isEmpty();
