@@ -247,7 +247,6 @@ final class Runner {
       if (!(e instanceof OutOfMemoryError)) {
         throw e;
       }
-      reportFatal(e);
     } finally {
       running.remove(attempt); // last: a stop that sees nothing running must find its outcome
     }
