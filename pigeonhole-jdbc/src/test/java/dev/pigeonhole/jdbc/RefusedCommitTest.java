@@ -35,9 +35,9 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** PostgreSQL checks deferred constraints at COMMIT: what they refuse is the handler's work. */
 class RefusedCommitTest {
@@ -53,6 +53,9 @@ class RefusedCommitTest {
       """
       CREATE FUNCTION check_amount() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
+        IF NEW.amount = 91 THEN RAISE EXCEPTION 'ours' USING ERRCODE = 'U0001'; END IF;
+        IF NEW.amount = 92 THEN RAISE EXCEPTION 'nobody' USING ERRCODE = '42501'; END IF;
+        IF NEW.amount = 93 THEN PERFORM no_such_function(); END IF;
         IF 100 / NEW.amount < 5 THEN RAISE EXCEPTION 'too much'; END IF;
         RETURN NULL;
       END $$
@@ -89,7 +92,10 @@ class RefusedCommitTest {
         "23503 | (1, 2, 1)",
         "23505 | (1, 1, 1), (1, 1, 1)",
         "22012 | (1, 1, 0)",
-        "P0001 | (1, 1, 50)"
+        "P0001 | (1, 1, 50)",
+        "U0001 | (1, 1, 91)",
+        "42501 | (1, 1, 92)",
+        "42883 | (1, 1, 93)"
       })
   void whatTheCommitRefusesIsTheHandlersFailureAndItsConnectionIsAsGoodAsNew(
       String state, String row) throws Exception {
@@ -131,7 +137,10 @@ class RefusedCommitTest {
         "23503 | (1, 2, 1)",
         "23505 | (1, 1, 1), (1, 1, 1)",
         "22012 | (1, 1, 0)",
-        "P0001 | (1, 1, 50)"
+        "P0001 | (1, 1, 50)",
+        "U0001 | (1, 1, 91)",
+        "42501 | (1, 1, 92)",
+        "42883 | (1, 1, 93)"
       })
   void whatTheCommitRefusesIsNotRunAgainByAGuardAndItsKeyIsFree(String state, String row)
       throws Exception {
@@ -167,8 +176,10 @@ class RefusedCommitTest {
     }
   }
 
-  @Test
-  void whatTheCommitRefusesIsTheFailureOfAnInlineHandlerAndOthersRun() {
+  @ParameterizedTest
+  @ValueSource(strings = {"(2, 2, 1)", "(2, 1, 91)", "(2, 1, 93)"})
+  void whatTheCommitRefusesIsTheFailureOfAnInlineHandlerAndOthersRun(String row) {
+    AtomicInteger runs = new AtomicInteger();
     try (TestDatabase database = database()) {
       Inbox inbox =
           Inbox.on(JdbcStore.of(database.pool(20)))
@@ -176,16 +187,22 @@ class RefusedCommitTest {
                   Channel.named("c")
                       .inline()
                       .on(String.class)
-                      .handleInTransaction("refused", RefusedCommitTest::handle)
                       .handleInTransaction(
-                          "behind", (row, tx) -> insert(tx.connection(), "(9, 1, 1)"))
+                          "refused",
+                          (text, tx) -> {
+                            runs.incrementAndGet();
+                            insert(tx.connection(), text);
+                          })
+                      .handleInTransaction(
+                          "behind", (text, tx) -> insert(tx.connection(), "(9, 1, 1)"))
                       .build())
               .build();
 
-      assertThat(inbox.accept("c", Message.of("m-1", "(2, 2, 1)")))
+      assertThat(inbox.accept("c", Message.of("m-1", row)))
           .isInstanceOfSatisfying(
               Acceptance.Unfinished.class,
               unfinished -> assertThat(unfinished.failures()).containsOnlyKeys("refused"));
+      assertThat(runs).hasValue(1);
       assertThat(database.count("SELECT count(*) FROM effect WHERE id = 9")).isEqualTo(1);
     }
   }
@@ -201,8 +218,17 @@ class RefusedCommitTest {
     return next;
   }
 
-  @Test
-  void whatTheCommitRefusesIsCountedAndPoisonedAndItsNeighboursComplete() throws Exception {
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "violates foreign key constraint | (2, 2, 1)",
+        "ours | (2, 1, 91)",
+        "nobody | (2, 1, 92)",
+        "no_such_function | (2, 1, 93)"
+      })
+  void whatTheCommitRefusesIsCountedAndPoisonedAndItsNeighboursComplete(String why, String row)
+      throws Exception {
     try (TestDatabase database = database()) {
       Inbox inbox =
           Inbox.on(JdbcStore.of(database.pool(20)))
@@ -222,13 +248,13 @@ class RefusedCommitTest {
           "c",
           List.of(
               Message.of("before", "(1, 1, 1)"),
-              Message.of("refused", "(2, 2, 1)"),
+              Message.of("refused", row),
               Message.of("behind", "(3, 1, 1)")));
       try (RunningInbox running = inbox.start()) {
         InboxEvent.Poisoned event = next(poisoned);
         assertThat(event.message().id()).isEqualTo("refused");
         assertThat(event.attempt()).isEqualTo(3);
-        assertThat(event.failure().message()).contains("violates foreign key constraint");
+        assertThat(event.failure().message()).contains(why);
         assertThat(List.of(next(completed).message().id(), next(completed).message().id()))
             .containsExactlyInAnyOrder("before", "behind");
         assertThat(running.healthy()).isTrue();

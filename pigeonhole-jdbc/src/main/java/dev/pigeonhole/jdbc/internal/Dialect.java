@@ -104,6 +104,14 @@ interface Dialect {
     connection.commit();
   }
 
+  /**
+   * Whether an error of COMMIT says that the server took the transaction back, for faults that do
+   * not tell by themselves.
+   */
+  default boolean refusesCommit(SQLException e) {
+    return false;
+  }
+
   /** Undoes all of a transaction. */
   default void rollback(Connection connection) throws SQLException {
     connection.rollback();

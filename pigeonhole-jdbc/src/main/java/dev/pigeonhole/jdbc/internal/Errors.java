@@ -13,8 +13,6 @@ import org.jspecify.annotations.Nullable;
 /** Turns what drivers throw into what the engine understands. */
 final class Errors {
 
-  private static final String IN_FAILED_TRANSACTION = "25P02";
-
   private Errors() {}
 
   /**
@@ -54,13 +52,17 @@ final class Errors {
         e);
   }
 
-  /** Translates an error of COMMIT: unless the server itself took it back, nobody can say. */
+  /**
+   * Translates an error of COMMIT: unless it certainly was taken back, nobody can say. What the
+   * server refuses only now, a deferred key or trigger, it would refuse again.
+   */
   static StoreException ofCommit(Dialect dialect, Tables tables, SQLException e) {
-    Fault fault = dialect.fault(e);
-    if (fault == Fault.DEADLOCK || fault == Fault.DUPLICATE || fault == Fault.DATA) {
-      return of(dialect, tables, e, false);
-    }
-    return unknown("The connection was lost during COMMIT", e);
+    boolean refused =
+        switch (dialect.fault(e)) {
+          case DEADLOCK, DUPLICATE, DATA -> true;
+          default -> refusesContent(e) || dialect.refusesCommit(e);
+        };
+    return refused ? of(dialect, tables, e, false) : inDoubt(e);
   }
 
   /**
@@ -68,14 +70,14 @@ final class Errors {
    * was not committed.
    */
   static StoreException ofLastStatement(Dialect dialect, Tables tables, SQLException e) {
-    boolean refused =
-        switch (dialect.fault(e)) {
-          case DEADLOCK, DUPLICATE, DATA, FORBIDDEN, LOCK_TIMEOUT, CANCELLED -> true;
-          default -> IN_FAILED_TRANSACTION.equals(root(e).getSQLState());
-        };
-    return refused
-        ? of(dialect, tables, e, false)
-        : unknown("The connection was lost during COMMIT", e);
+    return switch (dialect.fault(e)) {
+      case FORBIDDEN, LOCK_TIMEOUT, CANCELLED -> of(dialect, tables, e, false);
+      default -> ofCommit(dialect, tables, e);
+    };
+  }
+
+  private static StoreException inDoubt(SQLException e) {
+    return unknown("There was no clear answer to COMMIT", e);
   }
 
   static StoreException unknown(String what, @Nullable Exception cause) {
@@ -132,7 +134,7 @@ final class Errors {
    * Whether the server has looked at what was written and said no: a value, a constraint, a
    * trigger. It would say so again.
    */
-  static boolean refusesContent(SQLException e) {
+  private static boolean refusesContent(SQLException e) {
     String state = root(e).getSQLState();
     return state != null
         && (state.startsWith("22") || state.startsWith("23") || state.startsWith("P0"));

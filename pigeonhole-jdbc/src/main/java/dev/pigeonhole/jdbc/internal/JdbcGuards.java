@@ -192,7 +192,8 @@ final class JdbcGuards implements Guards {
     } catch (Jdbc.RolledBackException e) {
       throw new WorkFailedException(e.why());
     } catch (StoreException e) {
-      if (e.getCause() instanceof SQLException cause && Errors.refusesContent(cause)) {
+      boolean mayBeOurs = atOnce && e.code() == ErrorCode.DATABASE_PRIVILEGE;
+      if (e.kind() == Kind.PERMANENT && !mayBeOurs && e.getCause() instanceof SQLException cause) {
         if (atOnce && sql.refusesReceipt(jdbc.tables, cause)) {
           throw lost(done);
         }

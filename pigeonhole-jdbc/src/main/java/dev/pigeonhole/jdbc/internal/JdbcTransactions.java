@@ -8,6 +8,7 @@ import dev.pigeonhole.jdbc.internal.Session.LockWait;
 import dev.pigeonhole.store.CrashPoints;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.store.StoreException.Kind;
 import dev.pigeonhole.store.Transactions;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -84,8 +85,8 @@ final class JdbcTransactions implements Transactions {
     } catch (Jdbc.RolledBackException e) {
       throw new WorkFailedException(last, e.why());
     } catch (StoreException e) {
-      if (e.getCause() instanceof SQLException cause && Errors.refusesContent(cause)) {
-        throw new WorkFailedException(last, cause);
+      if (e.kind() == Kind.PERMANENT && e.getCause() instanceof SQLException refused) {
+        throw new WorkFailedException(last, refused);
       }
       throw e;
     }

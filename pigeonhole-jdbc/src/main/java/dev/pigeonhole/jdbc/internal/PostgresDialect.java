@@ -6,9 +6,17 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Set;
 
 /** PostgreSQL 14 and later. */
 final class PostgresDialect implements Dialect {
+
+  /**
+   * Classes of SQLStates behind which a COMMIT may have been done: lost connections, transactions
+   * that are not what the driver takes them for, a server that is full, stopped or broken, and the
+   * driver's own.
+   */
+  private static final Set<String> TROUBLE = Set.of("08", "25", "53", "57", "58", "60", "99", "XX");
 
   @Override
   public String name() {
@@ -121,6 +129,23 @@ final class PostgresDialect implements Dialect {
             default -> Errors.lostByType(e) ? Fault.LOST : Fault.OTHER;
           };
     };
+  }
+
+  /**
+   * Deferred triggers run before the transaction counts as committed, and may raise any SQLState.
+   * Behind that point the server only warns or goes down. In doubt are its own troubles, those of
+   * its relatives, and what the driver says without it.
+   */
+  @Override
+  public boolean refusesCommit(SQLException e) {
+    String state = Errors.root(e).getSQLState();
+    return state != null
+        && state.length() == 5
+        && switch (state) {
+          case "25P02", "57014" -> true;
+          case "40003" -> false;
+          default -> !Errors.lostByType(e) && !TROUBLE.contains(state.substring(0, 2));
+        };
   }
 
   @Override

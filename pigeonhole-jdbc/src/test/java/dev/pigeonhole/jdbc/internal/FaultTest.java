@@ -12,6 +12,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Errors are told apart by their codes; their texts are in any language. */
 class FaultTest {
@@ -143,5 +144,27 @@ class FaultTest {
     assertThat(victim.deadlock()).isTrue();
     assertThat(Errors.unreachable(new SQLException("x", "90020", 90020)).code())
         .isEqualTo(ErrorCode.DATABASE_LOCKED);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"U0001", "42501", "42883", "0A000", "23503", "P0001", "25P02", "55P03"})
+  void whatPostgresRefusesAtCommitWasNotDone(String state) {
+    SQLException refused = new SQLException("x", state);
+    assertThat(Errors.ofCommit(new PostgresDialect(), TABLES, refused).kind())
+        .isNotEqualTo(Kind.UNKNOWN);
+    assertThat(Errors.ofLastStatement(new PostgresDialect(), TABLES, refused).kind())
+        .isNotEqualTo(Kind.UNKNOWN);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"08006", "08P01", "25P01", "25P03", "40003", "53100", "57P01", "58030", "XX000"})
+  void whatElseIsSaidOfACommitLeavesDoubt(String state) {
+    for (SQLException said : List.of(new SQLException("x", state), new SQLException("x"))) {
+      assertThat(Errors.ofCommit(new PostgresDialect(), TABLES, said).kind())
+          .isEqualTo(Kind.UNKNOWN);
+      assertThat(Errors.ofLastStatement(new PostgresDialect(), TABLES, said).kind())
+          .isEqualTo(Kind.UNKNOWN);
+    }
   }
 }
