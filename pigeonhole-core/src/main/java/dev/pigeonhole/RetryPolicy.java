@@ -79,10 +79,11 @@ public final class RetryPolicy {
   }
 
   /**
-   * How many attempts of one delivery may end with an error of the database that is not its
-   * handler's fault, such as a deadlock or a lost connection. They do not count as failures, and
-   * the wait doubles from 0.5 s up to the longest of this policy. Every further one counts: 0 for
-   * all of them, 20 unless given. Attempts cut by a shutdown are part of this number.
+   * Limits how many attempts of one delivery may end, without counting as failures, with an error
+   * of the database that is not the fault of the handler, such as a deadlock or a lost connection.
+   * The wait after them doubles from 0.5 s up to the longest wait of this policy. Every further one
+   * counts; with 0 all of them count. Default 20. Attempts cut by a shutdown are part of this
+   * number.
    */
   public RetryPolicy maxUncounted(int runs) {
     if (runs < 0) {

@@ -12,8 +12,9 @@ public interface RunningInbox extends AutoCloseable {
   void awaitStopped() throws InterruptedException;
 
   /**
-   * Whether its loops are alive, its node has beaten lately, and its reader has completed a turn
-   * within {@code 5 × deadAfter}. A reader that cannot read starts no work although it is alive.
+   * Whether its loops are alive, its node has sent a heartbeat lately, and its reader has completed
+   * a turn within {@code 5 × deadAfter}. A reader that cannot read starts no work although it is
+   * alive.
    */
   boolean healthy();
 

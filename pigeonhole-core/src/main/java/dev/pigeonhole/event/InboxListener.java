@@ -113,7 +113,7 @@ public interface InboxListener {
       return with(InboxEvent.PoisonedUnknown.class, action);
     }
 
-    /** Failures of direct channels. Only the source repeats them. */
+    /** Failures of direct channels. The library does not retry them; a source may. */
     public Choice onDirectFailed(Consumer<? super InboxEvent.DirectFailed> action) {
       return with(InboxEvent.DirectFailed.class, action);
     }

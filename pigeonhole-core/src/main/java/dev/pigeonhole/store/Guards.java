@@ -37,8 +37,8 @@ public interface Guards {
    *     with that of a known one; null where nothing is compared. It says nothing of the message,
    *     which others may know with content of their own
    * @param waitAtMost how long to wait for others
-   * @param timeLimit how long the work may take. The store lets a transaction of its own whose
-   *     client has fallen silent live somewhat longer, and then ends it
+   * @param timeLimit how long the work may take. If the client of a transaction of the store falls
+   *     silent, the store ends the transaction, somewhat later than that
    * @param keepReceipt how long the receipt is kept at least, whoever prunes; null for one that is
    *     the inbox's to keep
    */

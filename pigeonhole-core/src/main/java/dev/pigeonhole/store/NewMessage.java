@@ -72,9 +72,9 @@ public record NewMessage(
   }
 
   /**
-   * Whether this may say the same as a stored message: content and type are the same, or one of the
-   * two does not say what it contains. A type is the same under every name that this application
-   * knows it by; and under one that only a newer version knows, by its oldest name.
+   * Whether this may be a copy of a stored message: content and type are the same, or the content
+   * of one of the two is unknown. A type is the same under every name that this application has for
+   * it. A name that only a newer version has is recognized by the oldest name of its type.
    *
    * @param storedOldest see {@link #oldestType}
    */

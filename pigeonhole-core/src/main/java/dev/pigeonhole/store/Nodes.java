@@ -26,7 +26,7 @@ public interface Nodes {
    * declared dead, or the store has forgotten it, or beats of it. What it owns is free then, as
    * after a death.
    *
-   * @param written the beats that the node knows to be written: what the store has must not be less
+   * @param written how many beats the node knows to be written; the store must not have fewer
    */
   boolean beat(long incarnation, long written);
 

@@ -91,8 +91,9 @@ public interface Pruning {
   Duration youngest();
 
   /**
-   * Whether anything could become of a message of the walk, from what its row alone tells. False
-   * spares the store a lock and a look; true promises nothing, for {@link #judge} decides.
+   * Whether a message of the walk, or its content, may be old enough to be deleted, judged by its
+   * row alone. False spares the store a lock and a read; true promises nothing, because {@link
+   * #judge} decides.
    */
   default boolean due(String type, Instant receivedAt, Instant now, boolean hasContent) {
     return true;

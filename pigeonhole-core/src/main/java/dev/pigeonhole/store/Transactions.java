@@ -54,8 +54,8 @@ public interface Transactions {
     }
 
     /**
-     * How long the handler may take for one delivery; empty without a limit. The store lets a
-     * transaction whose client has fallen silent live somewhat longer, and then ends it.
+     * How long the handler may take for one delivery; empty without a limit. If the client of its
+     * transaction falls silent, the store ends the transaction, somewhat later than that.
      */
     default Optional<Duration> timeLimit() {
       return Optional.empty();

@@ -4,9 +4,9 @@ package dev.pigeonhole.store;
  * The versions of deliveries. The upper half of a version belongs to the message: it is taken from
  * the random token of the call that stored it. The lower half counts the attempts.
  *
- * <p>Numbers of messages come again where a database has forgotten them: after a failover to a
- * standby that lags behind, or with a restored backup. What is under way for the forgotten message
- * must not be taken for news of the one that has its number now.
+ * <p>A database that has forgotten messages gives their numbers to other messages: after a failover
+ * to a standby that lags behind, or with a restored backup. An attempt of the forgotten message
+ * must not affect the message that has its number now.
  */
 public final class Versions {
   private static final int COUNTED = 32;

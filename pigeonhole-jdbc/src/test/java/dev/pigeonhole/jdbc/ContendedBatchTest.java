@@ -31,8 +31,8 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Batches of which another open transaction holds a part, for as long as it likes: of a host that
- * is gone, for example. However large that part is, the batch waits for it once.
+ * Batches of which another open transaction holds a part for any length of time, such as the
+ * transaction of a host that is gone. However large that part is, the batch waits for it once.
  */
 class ContendedBatchTest {
 

@@ -111,7 +111,7 @@ final class Rig {
     return trySettle(deliveries, outcome).refused();
   }
 
-  /** The same with what is locked, which is not settled. */
+  /** The same; the result also names the rows that are locked and were not settled. */
   SettleResult trySettle(List<Delivery> deliveries, Outcome outcome) {
     return store
         .deliveries()

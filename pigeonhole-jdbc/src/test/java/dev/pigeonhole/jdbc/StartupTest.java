@@ -259,7 +259,10 @@ class StartupTest {
     }
   }
 
-  /** On PostgreSQL each transaction is told, so only one who hides the default could keep it. */
+  /**
+   * On PostgreSQL each transaction sets READ COMMITTED, unless the pool hides that it has another
+   * default.
+   */
   @Test
   void pg08_aDefaultIsolationThatAPoolHidesIsRefused() {
     try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {

@@ -188,7 +188,7 @@ final class EngineMeters {
 
   private Counter uncounted(String name, String handler) {
     return Counter.builder(names.prefix + ".uncounted")
-        .description("Attempts under which the database failed, and which do not count")
+        .description("Attempts that a database error ended, and that do not count")
         .baseUnit("attempts")
         .tags(tags(name).and(names.lineTag, handler))
         .register(registry);

@@ -87,7 +87,7 @@ class RabbitInboxTest {
     }
   }
 
-  /** No message is to blame for it, so none is put aside; what is, is not shown in its headers. */
+  /** Valid messages are not put aside. The headers of an invalid one do not show its content. */
   @ParameterizedTest
   @EnumSource(names = {"POSTGRES", "MARIADB"})
   void whatTheTablesDoNotTakeStaysInTheQueueUntilTheyDo(DatabaseKind kind) {
@@ -104,7 +104,7 @@ class RabbitInboxTest {
         database.execute("ALTER TABLE " + table + " ADD COLUMN extra int NOT NULL");
         send(queue, "m");
         Eventually.until("it to be handed out", Intake.LIMIT, () -> queue.ready() == 0);
-        // Refused for what it is, behind one that is refused for what the tables are.
+        // Too large itself, behind one that is refused only because of the tables.
         send(queue, "huge", CANARY.repeat(20).getBytes(UTF_8));
         Eventually.until("both to be handed out", Intake.LIMIT, () -> queue.ready() == 0);
         assertThat(queue.putAside()).isEmpty();

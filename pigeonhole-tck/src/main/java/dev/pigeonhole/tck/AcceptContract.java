@@ -64,7 +64,7 @@ abstract class AcceptContract extends StoreFixture {
     assertThat(load(one.seq()).isOf(wrong)).isFalse();
   }
 
-  /** By whatever way a delivery comes into being. */
+  /** Due now, later or with a priority, and added by the first accept or by a repeat. */
   @Test
   void allDeliveriesOfAMessageHaveItsVersions() {
     NewMessage later = message("later").notBefore(clock.now().plusSeconds(60)).to(a).build();

@@ -229,7 +229,7 @@ abstract class SettleContract extends StoreFixture {
     assertThat(view.lastFailure()).map(Failure::message).contains("never");
   }
 
-  /** Engines escape it; one that does not must not have an attempt that can never be settled. */
+  /** Engines escape NUL; if one does not, its attempt can be settled nevertheless. */
   @Test
   void aFailureWithANulInItsTextsIsSettledAllTheSame() {
     Failure odd =

@@ -396,7 +396,8 @@ final class Dispatcher {
   }
 
   /**
-   * Nothing runs for them any more, so no suspect has to wait for them, and none of them is one.
+   * Their attempts are over, but their outcomes are not recorded yet. So no suspect has to wait for
+   * them, and none of them is a suspect.
    *
    * @param lasting whether they may stay so for long; then others on probation may begin, and their
    *     cells can be given back without them: the next owner runs them once more, instead of the

@@ -124,7 +124,8 @@ final class Endings {
       Memory.tell(attempt, soonAgain);
     }
     try {
-      LOG.error("The end of an attempt of '{}' could not be judged", attempt.handler.key(), why);
+      LOG.error(
+          "The outcome of an attempt of '{}' could not be decided", attempt.handler.key(), why);
     } catch (OutOfMemoryError e) {
       // The settler has the outcome; only the line is lost.
     }
@@ -205,8 +206,8 @@ final class Endings {
 
   /**
    * Whether the handler threw because of a stop request. The exception does not show the reason, so
-   * every exception after the request is taken for its consequence. Not so a decision of the
-   * handler, content that cannot be decoded, and a timeout, which requests a stop as well.
+   * every exception after the request is taken for its consequence. The exceptions are a decision
+   * of the handler, content that cannot be decoded, and a timeout, which requests a stop as well.
    */
   private static boolean gaveWay(Attempt attempt, Throwable thrown) {
     return attempt.stopRequested()

@@ -281,7 +281,7 @@ public final class Engine {
     return new StoreException(
         StoreException.Kind.TRANSIENT,
         ErrorCode.DATABASE_TRANSIENT,
-        "The store takes too long: after each of %d heartbeats more than %s had passed, and no attempt may start then, because other nodes may take this one for dead. Drain again when the store is faster, or raise deadAfter."
+        "The store is too slow: after each of %d heartbeats more than %s passed before an attempt could start. No attempt starts that late, because other nodes may take this one for dead. Drain again when the store is faster, or raise deadAfter."
             .formatted(MOST_IN_VAIN, startLimit),
         null);
   }

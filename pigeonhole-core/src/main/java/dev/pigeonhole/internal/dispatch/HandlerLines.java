@@ -62,10 +62,12 @@ final class HandlerLines {
   // ---- what may begin
 
   /**
-   * Takes out the rows that may begin now, of each handler at most so many. Every time another
-   * handler is the first: a load has a limit, and what comes last may have to wait for the next.
+   * Takes out the rows that may begin now, of each handler at most so many. Each call begins with
+   * another handler, because a load has a limit, and the last rows may have to wait for the next
+   * one.
    *
-   * @param admits is asked for each; one that may not begin yet keeps those behind it
+   * @param admits decides for each row whether it may begin; one that may not also keeps back those
+   *     behind it
    */
   List<Delivery> begin(int most, Predicate<Delivery> admits) {
     List<Delivery> rows = new ArrayList<>();

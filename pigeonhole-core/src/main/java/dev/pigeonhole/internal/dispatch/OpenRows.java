@@ -19,7 +19,7 @@ final class OpenRows {
   private final OwnedCells cells;
   private final HandlerLines lines;
 
-  /** Rows that a slot has begun and whose end is not written yet, unless it has to wait. */
+  /** Rows that a slot has begun and whose outcome is neither recorded nor set aside. */
   private final Set<Delivery> begun = ConcurrentHashMap.newKeySet();
 
   /** Rows that slots or the settler have: news of each will come. Survives a reset. */

@@ -426,7 +426,7 @@ final class OrderedKeys {
     advance(line, hash, key);
   }
 
-  /** Whether the end of a row says nothing about what stands in its place now. */
+  /** Whether the outcome of a row does not concern the row that is in its place now. */
   private static boolean isNoNewsOf(Delivery ended, Delivery standing) {
     return standing.follows(ended) || !Versions.ofOneMessage(standing.version(), ended.version());
   }

@@ -192,7 +192,10 @@ final class OwnedCells {
     cell.probation -= rows;
   }
 
-  /** Ends those that have marked enough, and those that have outlived what they were left with. */
+  /**
+   * Ends the probation of cells that have marked enough rows, and of cells whose deliveries at the
+   * takeover have all ended.
+   */
   void endProbations(Node node) {
     if (onProbation.isEmpty()) {
       return;

@@ -10,9 +10,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * PostgreSQL tells more of an error in further lines, and the driver makes them part of the
- * message: the row that was refused, with all its values. Frameworks repeat the message in their
- * own.
+ * PostgreSQL adds details to an error, such as the rejected row with all its values, and the driver
+ * appends them to the message as further lines. Frameworks repeat this message in their own.
  */
 final class ServerDetail {
   private static final int MOST = 100;
@@ -40,7 +39,9 @@ final class ServerDetail {
     return bare;
   }
 
-  /** Of a text that was cut in the middle of the detail nothing is left behind its beginning. */
+  /**
+   * If the text was cut in the middle of the detail, everything from its beginning on is removed.
+   */
   private static String without(String detail, String text) {
     String rest = text.replace(detail, "");
     int cut = rest.indexOf(detail.substring(0, Math.min(detail.length(), BEGINNING)));

@@ -28,12 +28,13 @@ import org.slf4j.LoggerFactory;
  * goes into the next. An outcome is kept and tried again until the store has taken it; an
  * unreachable database costs time, never a result.
  *
- * <p>What is locked by another transaction is set aside and comes back after a wait of its own,
- * with whatever else is to be written then. So a lock delays nothing but its own row.
+ * <p>An outcome whose row another transaction has locked is set aside and comes back after a wait
+ * of its own, together with the outcomes that are to be written then. So a lock delays nothing but
+ * its own row.
  *
- * <p>What the database does not take, because a trigger or a constraint of somebody refuses it, is
- * kept as well and tried again now and then, alone. Its delivery stays open: to forget the outcome
- * would be to run the handler again, and again.
+ * <p>An outcome that the database rejects, for example because somebody has added a trigger or a
+ * constraint, is kept as well and tried again alone. Its delivery stays open: without the outcome,
+ * the handler would run again and again.
  */
 final class Settler {
   /** An outcome on its way, and what to tell once it is written. */
@@ -82,8 +83,8 @@ final class Settler {
   private int failedInARow;
 
   /**
-   * @param waiting is told of deliveries whose attempts are over, but whose outcomes cannot be
-   *     written yet, and whether that lasts; each time that they could not
+   * @param waiting is notified, after each failed try, which deliveries have an attempt that is
+   *     over but an outcome that cannot be written yet, and whether that lasts
    */
   Settler(
       Deliveries store,
@@ -156,7 +157,7 @@ final class Settler {
       throw new StoreException(
           StoreException.Kind.TRANSIENT,
           ErrorCode.DATABASE_TRANSIENT,
-          "Other transactions hold the rows of %d deliveries that are to be settled. Try again when"
+          "Other transactions have locked the rows of %d deliveries to be settled. Try again when"
                   .formatted(aside.size())
               + " those transactions have ended.",
           null);
@@ -225,8 +226,8 @@ final class Settler {
   }
 
   /**
-   * One row that the database will not take must not keep the others. If it takes none of them, and
-   * that may pass, it is not the rows.
+   * Writes each row alone, so that a row that the database rejects does not hold up the others. If
+   * the database takes none of them, and its error is transient, the rows are not the cause.
    */
   private void writeOneByOne(StoreException why) {
     if (brokenLines.leftOutBefore(System.nanoTime()) >= 0) {
@@ -252,7 +253,10 @@ final class Settler {
     return e.code() == ErrorCode.DATABASE_PRIVILEGE;
   }
 
-  /** Each by itself. Where all are taken the obstacle may be gone, so the others are due, too. */
+  /**
+   * Writes each outcome alone. If the database takes all of them, the obstacle may be gone, so the
+   * other outcomes are due, too.
+   */
   private void tryAlone(List<Entry> entries) {
     boolean taken = true;
     Deque<Entry> rest = new ArrayDeque<>(entries);
@@ -296,8 +300,8 @@ final class Settler {
     waiting.accept(List.of(entry.settlement.delivery()), true);
     if (rejectedLines.leftOutBefore(System.nanoTime()) >= 0) {
       LOG.error(
-          "The database does not take the outcome of {} deliveries. They stay open and are tried"
-              + " again every minute; correct what the cause says. The last one: {}",
+          "The database rejects the outcomes of {} deliveries. The deliveries stay open, and the"
+              + " outcomes are tried again. Correct what the cause says. The last delivery: {}",
           alone.size(),
           entry.settlement.delivery(),
           e);

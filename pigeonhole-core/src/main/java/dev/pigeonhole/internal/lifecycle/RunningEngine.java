@@ -31,7 +31,9 @@ final class RunningEngine implements RunningInbox {
   /** How long a stop takes at most beyond its grace. */
   private static final Duration BEYOND_GRACE = Duration.ofMillis(1_800);
 
-  /** What is kept of it for attempts that were cut, and for the end of the threads. */
+  /**
+   * The parts of it that are reserved: for attempts that were cut, and for the end of the threads.
+   */
   private static final long UNTIL_CUT = Duration.ofMillis(1_000).toNanos();
 
   private static final long LAST_WORDS = Duration.ofMillis(500).toNanos();
@@ -248,9 +250,9 @@ final class RunningEngine implements RunningInbox {
     engine.wake(); // the reader waits for news
     List<Loop> left = all.stream().filter(loop -> !loop.awaitEnd(deadline)).toList();
     if (!left.isEmpty()) {
-      LOG.warn("Inbox {} leaves threads behind that do not end: {}", events.inbox(), left);
+      LOG.warn("Some threads of inbox {} have not ended in time: {}", events.inbox(), left);
     }
-    // A beat behind the last word would take the node's connection again.
+    // A beat after the last report would take the node's connection again.
     farewell.say(
         () -> {
           List.of(reader, settler, beat).forEach(loop -> loop.awaitEnd(forEver()));

@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Forgets step by step. While handlers are behind it waits, for a while: a burst goes over, but a
- * handler that is behind for days must not fill the disk.
+ * Prunes step by step. While handlers are behind it waits, but only for a while: a burst passes,
+ * but a handler that is behind for days must not fill the disk.
  */
 public final class Pruner {
   private static final Logger LOG = LoggerFactory.getLogger(Pruner.class);

@@ -91,8 +91,8 @@ public final class Retention implements Pruning {
   }
 
   /**
-   * A receipt is no older than its message, so no handler lets it go earlier than the shortest time
-   * that counts for its type.
+   * A receipt is not older than its message, so no handler lets the message go before the shortest
+   * time that counts for its type.
    */
   @Override
   public boolean due(String type, Instant receivedAt, Instant now, boolean hasContent) {

@@ -88,7 +88,9 @@ public record Backoff(
     return jittered(growing ? grown(base, failures) : base, random);
   }
 
-  /** The wait after this many attempts that did not count: short at first, for most are short. */
+  /**
+   * The wait after so many attempts that did not count: short at first, as most such errors are.
+   */
   public Duration delayAfterUncounted(int runs, RandomGenerator random) {
     return jittered(grown(FIRST_UNCOUNTED, runs), random);
   }

@@ -29,7 +29,9 @@ public final class Faults {
     }
   }
 
-  /** The lack of memory that this is about: drivers wrap it like an error of the database. */
+  /**
+   * The lack of memory behind this error, if any: drivers wrap it like an error of the database.
+   */
   public static @Nullable OutOfMemoryError outOfMemory(@Nullable Throwable thrown) {
     int depth = 0;
     for (Throwable each = thrown; each != null && depth < DEEPEST; each = each.getCause()) {

@@ -7,9 +7,9 @@ import java.util.function.LongSupplier;
 
 /**
  * When this node sent the last heartbeat that was confirmed. Two clocks measure its age, and the
- * longer one counts. The monotonic clock is not set by anybody, but it stands still while the
- * machine is suspended, and meanwhile other nodes may have taken this one for dead. The wall clock
- * is right again after that. If it jumps for another reason, the node waits for its next heartbeat.
+ * longer one counts. The monotonic clock is never set, but it stands still while the machine is
+ * suspended, and meanwhile other nodes may have declared this one dead. After that, the wall clock
+ * is right again. If it jumps for another reason, the node waits for its next heartbeat.
  *
  * <p>Written by one thread, read by all.
  */

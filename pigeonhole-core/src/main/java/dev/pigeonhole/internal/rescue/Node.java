@@ -206,7 +206,7 @@ public final class Node {
             .addKeyValue("pigeonhole.node", name)
             .log(
                 "Node {} was declared dead by another node, or the database has forgotten its"
-                    + " heartbeats; it starts again",
+                    + " heartbeats; it joins again",
                 name);
         Set<Cell> ours = new HashSet<>(cells.owned());
         ours.addAll(cells.leaving());
@@ -360,10 +360,10 @@ public final class Node {
   }
 
   /**
-   * Ours by the database, and nobody here was told: the answer to a take was lost on its way, or
-   * the database has forgotten that it was given back. What is owned now does not tell: the
-   * dispatcher may not have read its mail, or may have given a cell back after the database was
-   * asked, and then somebody else may have it.
+   * The cells that the database lists as ours although the dispatcher was not told of them: the
+   * answer to a take was lost on its way, or the database has forgotten that the cell was given
+   * back. The cells that the dispatcher has now do not show this: it may not have read its mail, or
+   * may have given a cell back after the database was asked, and then another node may have it.
    */
   private List<Cell> unheard(List<CellRow> all) {
     List<Cell> unheard = new ArrayList<>();
@@ -378,8 +378,8 @@ public final class Node {
   }
 
   /**
-   * Nothing of these runs any more, which that incarnation of this node had taken. A clean stop
-   * ends their probation; a node that hands them over while it works passes it on.
+   * No attempt runs any more in these cells, which that incarnation of this node had taken. A clean
+   * stop ends their probation; a node that hands them over while it works passes it on.
    */
   public void giveBack(long owner, Collection<Cell> done) {
     if (stopping) {

@@ -68,7 +68,7 @@ record Shares(List<Cell> take, List<Cell> giveBack, List<Cell> keep) {
     return new Shares(take, giveBack, keep);
   }
 
-  /** The last ones that nothing runs for, and then the last of the others. */
+  /** The last cells without a running attempt, and then the last of the others. */
   private static List<Cell> easiest(int most, List<Cell> mine, Set<Cell> busy, Set<Cell> tried) {
     List<Cell> easiestLast = new ArrayList<>(mine);
     easiestLast.removeIf(cell -> busy.contains(cell) && tried.contains(cell));

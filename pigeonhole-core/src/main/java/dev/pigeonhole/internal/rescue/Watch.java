@@ -12,9 +12,9 @@ import java.util.Map;
  * counts between two own looks that lie close together, so an outage of the database, during which
  * nobody can beat, kills nobody.
  *
- * <p>Where one look after the other comes late, the database is slow and not away: between two
- * looks this node has beaten, and so could the others. Then each counts as one heartbeat, or nodes
- * that die while the database is slow would be missed by nobody.
+ * <p>If one look after the other comes late, the database is slow but not down: between two looks
+ * this node has beaten, and so could the others. Then each late look counts as one heartbeat.
+ * Otherwise nodes that die while the database is slow would not be detected.
  */
 final class Watch {
   private record Seen(long beat, long silentNanos) {}

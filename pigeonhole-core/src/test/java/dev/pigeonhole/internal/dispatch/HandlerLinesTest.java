@@ -80,7 +80,7 @@ class HandlerLinesTest {
     assertThat(admitted).containsExactly(1L);
   }
 
-  /** Else the reader would ask again and again until something ends. */
+  /** Otherwise the reader would ask again and again until an attempt ends. */
   @Test
   void whatIsNotAdmittedIsWaitedFor() {
     HandlerLines lines = new HandlerLines(Map.of(1, waiting(unlimited(), 1)), EVENTS);

@@ -44,8 +44,8 @@ final class AheadRows {
   }
 
   /**
-   * Takes a row that names its table behind the delivery's columns: d, l or p. A row of s tells
-   * that a standby has answered, which may not know yet what stands before.
+   * Takes a row that names its table behind the delivery's columns: d, l or p. A row of s shows
+   * that a standby has answered, which may not have received the rows ahead yet.
    */
   Object add(ResultSet row) throws SQLException {
     String table = row.getString(TABLE);

@@ -92,8 +92,8 @@ interface Dialect {
   String isolation();
 
   /**
-   * Whether the server that evaluates it follows another one, as a condition; what it answers may
-   * be old. Null where there is no such server.
+   * A condition that is true on a server that follows another one, whose answers may be old. Null
+   * for databases without such servers.
    */
   default @Nullable String isStandby() {
     return null;
@@ -105,8 +105,8 @@ interface Dialect {
   }
 
   /**
-   * Whether an error of COMMIT says that the server took the transaction back, for faults that do
-   * not tell by themselves.
+   * Whether an error of COMMIT shows that the server rolled the transaction back, for faults that
+   * do not show it by themselves.
    */
   default boolean refusesCommit(SQLException e) {
     return false;

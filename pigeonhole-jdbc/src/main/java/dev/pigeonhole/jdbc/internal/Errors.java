@@ -53,8 +53,8 @@ final class Errors {
   }
 
   /**
-   * Translates an error of COMMIT: unless it certainly was taken back, nobody can say. What the
-   * server refuses only now, a deferred key or trigger, it would refuse again.
+   * Translates an error of COMMIT. Unless the transaction was certainly rolled back, its outcome is
+   * unknown. What a deferred key or trigger refuses only at COMMIT would be refused again.
    */
   static StoreException ofCommit(Dialect dialect, Tables tables, SQLException e) {
     boolean refused =

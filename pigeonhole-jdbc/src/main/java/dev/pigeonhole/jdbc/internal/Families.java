@@ -16,9 +16,9 @@ import java.util.TreeSet;
  * Families that were registered apart and declared one later: they keep their numbers, and the gate
  * treats them as one. Nearly always every family stands alone.
  *
- * <p>A new version may join two families while this process runs, which then knows them apart. To
- * know too little can only let it add or run what is there under another number, so whoever is
- * about to do that compares the number of joined families, which only grows.
+ * <p>A new version may join two families while this process runs and still treats them as two. Then
+ * it could add a delivery, or run a handler, that is there under the other number. So before it
+ * does either, it compares the number of joined families, which only grows.
  */
 final class Families {
 
@@ -72,7 +72,7 @@ final class Families {
     return true;
   }
 
-  /** The same for whoever has not asked yet. */
+  /** The same for callers that have not read {@link #JOINED} yet. */
   boolean learnIfBehind(Session session) throws SQLException {
     Optional<Long> joined = session.one("SELECT " + JOINED, params -> {}, row -> row.getLong(1));
     return learnIfBehind(session, joined.orElse(0L));

@@ -448,8 +448,9 @@ final class Gate {
   private record Copy(long seq, NewMessage message) {}
 
   /**
-   * Adds deliveries where none stands; answers those that were added. Seldom is there one, and only
-   * then it matters that another version may have joined families since we have read them.
+   * Adds the deliveries that do not exist yet, and answers those that were added. Usually there are
+   * none. Only if there are, it matters that another version may have joined families since we read
+   * them.
    */
   private List<Wanted> addOnce(Session session, List<Wanted> wanted) throws SQLException {
     List<Wanted> added = add(session, wanted);

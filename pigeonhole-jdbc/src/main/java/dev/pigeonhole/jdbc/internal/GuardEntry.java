@@ -32,7 +32,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Accepted by the body.</b> A body may accept its own message, so that other handlers get it
  * in the same commit. Its receipt does not count yet, so a delivery is added for its own handler,
- * too. The row of the message tells: then the delivery is removed before the receipt is completed.
+ * too. The row of the message shows that, and the delivery is removed before the receipt is
+ * completed.
  *
  * <p><b>Left behind.</b> A receipt that is still running and can be seen is one that was committed
  * before the end of its run, see {@link Receipts}. It is removed, and the run is as any other.

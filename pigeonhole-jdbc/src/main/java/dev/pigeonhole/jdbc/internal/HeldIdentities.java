@@ -13,7 +13,8 @@ import java.util.stream.IntStream;
 /**
  * Finds the identities that other open transactions hold: those that they are inserting, which no
  * SELECT shows, and those whose rows they have locked. Each is tried without waiting and taken back
- * at once, so nothing rests on the answer: what was free may be held a moment later.
+ * at once. Correctness does not depend on the answer, because what was free may be held a moment
+ * later.
  */
 final class HeldIdentities {
 

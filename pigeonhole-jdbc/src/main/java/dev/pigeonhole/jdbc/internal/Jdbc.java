@@ -257,9 +257,9 @@ final class Jdbc {
 
     /**
      * The error that the database gave under a handler. In a transaction that a framework manages,
-     * the handler may write beside the connection that we watch, and is known by what it throws.
-     * That may be an error of another database: it is believed if our transaction has ended with
-     * it, and if it is a lock timeout, which ends no transaction on some databases.
+     * the handler may write past the connection that we watch, and only its exception shows the
+     * error. That may be an error of another database. It counts as ours if our transaction has
+     * ended with it, or if it is a lock timeout, which ends no transaction on some databases.
      *
      * @param canary knows whether the transaction is still the one that the handler began in
      */

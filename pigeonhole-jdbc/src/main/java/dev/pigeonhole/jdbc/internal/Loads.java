@@ -18,10 +18,10 @@ import java.util.Set;
 /**
  * Loads messages without bringing more content at once than was asked for.
  *
- * <p>Nobody knows how large a message is before its row is read. So one statement reads all rows,
- * with the size of each and the content of the small ones. It can bring no more than what was asked
- * for, even if every message is just small enough. Large ones follow in a second statement, as many
- * as there is room for: a round trip more is little beside what they bring.
+ * <p>The size of a message is unknown before its row is read. So one statement reads all rows, with
+ * the size of each and the content of the small ones. It can bring no more than what was asked for,
+ * even if every message is just small enough. Large ones follow in a second statement, as many as
+ * there is room for: a round trip more is little beside what they bring.
  */
 final class Loads {
   private static final int SEQS_PER_STATEMENT = 1000;

@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The settings that a connection gets for the time of its loan: READ COMMITTED, and where only
- * sessions can have one, a limit of silence. What the connections of a pool come with is read once,
- * for pools hand out all of them alike.
+ * sessions can have one, a limit of silence. The settings that connections of a pool come with are
+ * read once, because all of them come with the same.
  */
 interface LoanSettings {
 
@@ -32,7 +32,7 @@ interface LoanSettings {
     return null;
   }
 
-  /** From now on no session is taken for what its pool comes with. */
+  /** From now on no session is trusted to have the settings that its pool comes with. */
   default void distrustSessions() {}
 
   /** For databases whose transactions have a limit of silence of their own, or need none. */

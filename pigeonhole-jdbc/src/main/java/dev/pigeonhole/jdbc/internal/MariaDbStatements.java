@@ -288,7 +288,7 @@ final class MariaDbStatements implements Statements {
       this.first = connection.setSavepoint();
     }
 
-    /** Who asks twice asks after the end of the work, and hears the same. */
+    /** A second call comes after the end of the work, and returns the same. */
     @Override
     public boolean alive() throws SQLException {
       if (released) {

@@ -133,8 +133,9 @@ final class PostgresDialect implements Dialect {
 
   /**
    * Deferred triggers run before the transaction counts as committed, and may raise any SQLState.
-   * Behind that point the server only warns or goes down. In doubt are its own troubles, those of
-   * its relatives, and what the driver says without it.
+   * After that point the server only warns or goes down. The outcome is in doubt after errors of
+   * the server itself, those of databases derived from it, and those that the driver raises without
+   * the server.
    */
   @Override
   public boolean refusesCommit(SQLException e) {

@@ -64,9 +64,9 @@ final class PostgresStatements implements Statements {
   private static final String FENCE = TIME_LIMITS + ", " + BY_INDEX + ";\n";
 
   /**
-   * For a lock whose transaction looks around in later statements: under a snapshot they would show
-   * what was there before the lock. To set what is set already does nothing; to set anything else
-   * is refused, because the transaction has begun.
+   * For a lock whose transaction reads more in later statements: under a snapshot they would show
+   * what was there before the lock. Setting the isolation that is set already does nothing; setting
+   * another one is refused, because the transaction has begun.
    */
   private static final String FENCE_OF_LOCK =
       TIME_LIMITS

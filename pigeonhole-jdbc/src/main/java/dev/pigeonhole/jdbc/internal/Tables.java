@@ -78,9 +78,9 @@ public final class Tables {
     if (where != null && !HARMLESS.matcher(where).matches()) {
       throw new ConfigurationException(
           ErrorCode.IDENTIFIER_INVALID,
-          ("The connection is in the schema '%s', whose name has a character that the statements"
-                  + " cannot carry. Put the tables into a schema with a plain name, with"
-                  + " .schema(…), or let the connection be in one.")
+          ("The connection is in the schema '%s', whose name has a character that is not"
+                  + " allowed in statements of the inbox. Choose a schema with a plain name with"
+                  + " .schema(…), or let the connection start in one.")
               .formatted(where));
     }
     return new Tables(dialect.quote(), where, prefix);
