@@ -13,8 +13,8 @@ public interface RunningInbox extends AutoCloseable {
 
   /**
    * Whether its loops are alive, its node has sent a heartbeat lately, and its reader has completed
-   * a turn within {@code 5 × deadAfter}. A reader that cannot read starts no work although it is
-   * alive.
+   * a turn within {@code 5 × deadAfter + pollMax}. A reader that cannot read starts no work
+   * although it is alive.
    */
   boolean healthy();
 
