@@ -12,6 +12,7 @@ import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.parallel.ExecutionMode.CONCURRENT;
 
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ErrorCode;
@@ -46,8 +47,10 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
 
 /** An inbox with its threads: concurrency, timeouts, stopping. */
+@Execution(CONCURRENT)
 @Timeout(600)
 class RunningBehaviourTest {
   private static final RetryPolicy AT_ONCE = RetryPolicy.fixed(ofMillis(1));

@@ -143,7 +143,7 @@ class CrashPointTest {
   @ParameterizedTest
   @EnumSource
   void aMigrationThatWasCutIsFinishedByTheNext(DatabaseKind kind) throws Exception {
-    int step = Size.of(10, 1);
+    int step = Size.of(20, 1);
     int cuts = 0;
     try (TestDatabase cut = TestDatabases.open(kind);
         TestDatabase clean = TestDatabases.open(kind)) {

@@ -46,8 +46,9 @@ class KafkaSourceFaultsTest {
         KafkaBroker broker = new KafkaBroker(server, proxy, "alone");
         SourceProof proof = new SourceProof(broker, store, directory)) {
       KafkaFaults kafka = new KafkaFaults(broker, proof.fleet());
-      List<SourceFault> faults = new ArrayList<>(kafka.all());
-      faults.addAll(workerFaults(proof, store, random));
+      List<SourceFault> all = new ArrayList<>(kafka.all());
+      all.addAll(workerFaults(proof, store, random));
+      List<SourceFault> faults = Size.draw(all, random);
       proof.alone(faults, 1, Size.of(300, 10_000));
       proof.alone(List.of(kafka.rebalance()), Size.of(3, 30), Size.of(100, 1_000));
       proof.judge("Kafka and MariaDB, each alone");

@@ -40,8 +40,9 @@ class RabbitSourceFaultsTest {
     try (DatabaseServer store = TestDatabases.startServer(DatabaseKind.POSTGRES);
         RabbitBroker broker = new RabbitBroker(server, "alone");
         SourceProof proof = new SourceProof(broker, store, directory)) {
-      List<SourceFault> faults = new ArrayList<>(new RabbitFaults(broker, proof.fleet()).all());
-      faults.addAll(workerFaults(proof, store, random));
+      List<SourceFault> all = new ArrayList<>(new RabbitFaults(broker, proof.fleet()).all());
+      all.addAll(workerFaults(proof, store, random));
+      List<SourceFault> faults = Size.draw(all, random);
       proof.alone(faults, 1, Size.of(300, 10_000));
       proof.judge("RabbitMQ and PostgreSQL, each alone");
       assertThat(proof.hits()).hasSameSizeAs(faults);

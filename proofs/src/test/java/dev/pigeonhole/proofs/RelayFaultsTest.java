@@ -42,8 +42,9 @@ class RelayFaultsTest {
     try (OutboxBroker broker = new OutboxBroker(new RabbitBroker(server, "relayed"), store);
         SourceFleet relays = new SourceFleet(() -> broker.relay(server.amqpPort()), 1);
         SourceProof proof = new SourceProof(broker, store, directory)) {
-      List<SourceFault> faults = relayFaults(broker, relays, proof, random);
-      faults.add(new RabbitFaults(broker.rabbit(), proof.fleet()).restarted());
+      List<SourceFault> all = relayFaults(broker, relays, proof, random);
+      all.add(new RabbitFaults(broker.rabbit(), proof.fleet()).restarted());
+      List<SourceFault> faults = Size.draw(all, random);
       proof.alone(faults, 1, Size.of(300, 10_000));
       proof.judge("outbox, RabbitMQ and inbox, each alone");
       assertThat(proof.hits()).hasSameSizeAs(faults);

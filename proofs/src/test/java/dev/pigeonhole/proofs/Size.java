@@ -2,7 +2,10 @@ package dev.pigeonhole.proofs;
 
 import dev.pigeonhole.support.DatabaseKind;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Random;
 
 /** How much is tried: a tenth in the daily run, everything in a full one. */
 final class Size {
@@ -33,6 +36,13 @@ final class Size {
    */
   static Duration patience() {
     return isBroken() ? Duration.ofSeconds(30) : Duration.ofMinutes(of(10, 45));
+  }
+
+  /** Half of them in the daily run, drawn at random; all in a full one and on broken builds. */
+  static <T> List<T> draw(List<T> all, Random random) {
+    List<T> drawn = new ArrayList<>(all);
+    Collections.shuffle(drawn, random);
+    return isBroken() ? drawn : drawn.subList(0, of((all.size() + 1) / 2, all.size()));
   }
 
   /** A seed that is printed; {@code -Dpigeonhole.seed=…} sets it. */

@@ -11,10 +11,9 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /** The demo as a process of its own, for what only a process can show. */
 class DemoTest {
@@ -22,10 +21,18 @@ class DemoTest {
 
   @TempDir private Path directory;
 
-  @ParameterizedTest
-  @CsvSource({"stored, 20000", "inline, 2000"})
-  void whoInterruptsIsToldTrueNumbersAndLeavesNothingBehind(String mode, int messages)
-      throws IOException {
+  @Test
+  void whoInterruptsIsToldTrueNumbersAndLeavesNothingBehind() throws IOException {
+    interrupt("stored", 20_000);
+  }
+
+  @Test
+  @Tag("full")
+  void soIsWhoInterruptsInlineHandlers() throws IOException {
+    interrupt("inline", 2_000);
+  }
+
+  private void interrupt(String mode, int messages) throws IOException {
     try (JavaProcess demo = demo("--json", "--messages", messages, "--mode", mode)) {
       demo.awaitLine(line -> line.matches(" +[1-9]\\d?%  sent [1-9].*"), PATIENCE);
       demo.terminate();
