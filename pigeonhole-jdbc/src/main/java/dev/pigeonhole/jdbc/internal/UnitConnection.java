@@ -19,6 +19,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,6 +59,7 @@ final class UnitConnection {
   private final @Nullable Object purpose;
   private final SqlText sqlText;
   private final Connection proxy;
+  private final Object ending = new Object();
   private volatile @Nullable Statement executing;
   private volatile boolean ended;
   private volatile boolean aborted;
@@ -135,9 +137,30 @@ final class UnitConnection {
     }
   }
 
-  /** From now on every use is refused. */
+  /**
+   * From now on every use is refused. Waits for an abort that has begun: the connection could be
+   * back in its pool before the server acts on it, which would then stop a statement of the next
+   * user.
+   */
   void end() {
-    ended = true;
+    synchronized (ending) {
+      ended = true;
+    }
+  }
+
+  /** The engine takes the connection away from a handler whose time is up. */
+  private void abort(Callable<?> abortion) throws Throwable {
+    synchronized (ending) {
+      if (!ended) {
+        aborted = true;
+        cancel();
+        try {
+          abortion.call();
+        } catch (InvocationTargetException e) {
+          throw e.getCause();
+        }
+      }
+    }
   }
 
   /** Whether the engine took it away: errors after that are none of the handler's. */
@@ -199,10 +222,8 @@ final class UnitConnection {
         if (Thread.currentThread() == owner) {
           throw refuseToClose();
         }
-        // The engine takes the connection away from a handler whose time is up.
-        aborted = true;
-        cancel();
-        yield forward(wrapped, method, args);
+        abort(() -> method.invoke(wrapped, args));
+        yield null;
       }
       case "isClosed" -> ended;
       case "unwrap" ->
@@ -288,9 +309,7 @@ final class UnitConnection {
   private @Nullable Object forward(Object wrapped, Method method, Object @Nullable [] args)
       throws Throwable {
     if (ended) {
-      // Closing what one has opened is good manners, even late; and who takes the connection away
-      // cancels its statement first, which may end the unit at once.
-      if (method.getName().equals("close") || method.getName().equals("abort")) {
+      if (method.getName().equals("close")) { // closing what one has opened is fine, even late
         return null;
       }
       throw new InboxException(
@@ -298,7 +317,7 @@ final class UnitConnection {
           "The transaction of this delivery has ended; its connection cannot be used any more,"
               + " nor handed to another thread.");
     }
-    if (aborted && !method.getName().equals("close") && !method.getName().equals("abort")) {
+    if (aborted && !method.getName().equals("close")) {
       throw takenAway();
     }
     boolean runs = wrapped instanceof Statement && method.getName().startsWith("execute");
