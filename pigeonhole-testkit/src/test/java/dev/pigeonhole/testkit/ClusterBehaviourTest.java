@@ -6,7 +6,6 @@ import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
 import static java.time.Duration.ZERO;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofMinutes;
-import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.parallel.ExecutionMode.CONCURRENT;
 
@@ -50,6 +49,9 @@ import org.junit.jupiter.api.parallel.Execution;
 @Execution(CONCURRENT)
 @Timeout(600)
 class ClusterBehaviourTest {
+  /** After this time without a heartbeat a node is dead; no test takes as long. */
+  private static final Duration LIVING = ofMinutes(10);
+
   private static final int LANES = 8;
   private static final String GHOST = "ghost";
   private static final Duration PATIENCE = ofMinutes(3); // beside many other tests
@@ -189,7 +191,7 @@ class ClusterBehaviourTest {
   @Test
   void clm19_nodesShareTheCellsFairlyAndTakeOverFromOneThatStops() {
     for (int i = 0; i < 3; i++) {
-      new Node(ofSeconds(30), received -> {}).inbox.start();
+      new Node(LIVING, received -> {}).inbox.start();
     }
     TestInbox any = nodes.get(0).inbox;
     any.await(
@@ -208,7 +210,7 @@ class ClusterBehaviourTest {
       AtomicInteger count = new AtomicInteger();
       byNode.add(count);
       new Node(
-              ofSeconds(30),
+              LIVING,
               received -> {
                 count.incrementAndGet();
                 ran.computeIfAbsent(received.message().id(), none -> new AtomicInteger())
@@ -235,11 +237,11 @@ class ClusterBehaviourTest {
         received ->
             ran.computeIfAbsent(received.message().id(), none -> new AtomicInteger())
                 .incrementAndGet();
-    Node first = new Node(ofSeconds(30), counting);
-    first.inbox.with(it -> it.stopGrace(ofSeconds(20))).start();
+    Node first = new Node(LIVING, counting);
+    first.inbox.with(it -> it.stopGrace(ofMinutes(5))).start();
     for (int round = 0; round < 4; round++) {
-      Node guest = new Node(ofSeconds(30), counting);
-      guest.inbox.with(it -> it.stopGrace(ofSeconds(20))).start();
+      Node guest = new Node(LIVING, counting);
+      guest.inbox.with(it -> it.stopGrace(ofMinutes(5))).start();
       for (int i = 0; i < 100; i++) {
         first.inbox.receive("m" + round + "-" + i, "x");
       }
@@ -271,7 +273,7 @@ class ClusterBehaviourTest {
     first.inbox.start();
     first.inbox.receive("m", "x");
     gate.awaitSomebody();
-    assertThat(paused.get().stopRequested()).isFalse();
+    first.inbox.await("a heartbeat", () -> !paused.get().stopRequested());
 
     Gate beats = gate();
     first.store.around(
@@ -309,11 +311,14 @@ class ClusterBehaviourTest {
     beats.open();
     first.inbox.await(
         "the first to be back", () -> shares().stream().toList().equals(List.of(4L, 4L)));
-    for (int i = 0; i < 40; i++) {
-      first.inbox.receive("o" + i, "x");
-    }
+    AtomicInteger sent = new AtomicInteger();
+    first.inbox.await(
+        "the first to run something",
+        () -> {
+          first.inbox.receive("o" + sent.incrementAndGet(), "x");
+          return firstRan.get() > 1;
+        });
     first.inbox.awaitDrained();
-    assertThat(firstRan).hasValueGreaterThan(1);
   }
 
   @Test
@@ -325,11 +330,11 @@ class ClusterBehaviourTest {
           ran.incrementAndGet();
           gate.pass();
         };
-    Node first = new Node(ofSeconds(30), slow);
+    Node first = new Node(LIVING, slow);
     first.inbox.start();
     first.inbox.receive("m", "x");
     gate.awaitSomebody();
-    Node second = new Node(ofSeconds(30), slow);
+    Node second = new Node(LIVING, slow);
     second.inbox.start();
     for (int i = 0; i < 10; i++) {
       assertThat(second.inbox.receive("m", "x")).isInstanceOf(Acceptance.Repeat.class);
@@ -400,16 +405,16 @@ class ClusterBehaviourTest {
       outside.receive("m" + i, "x");
     }
     leaveUncleanly();
-    AtomicInteger marked = new AtomicInteger();
+    Set<Long> marked = ConcurrentHashMap.newKeySet();
     first.store.around(
         "mark",
         call -> {
           Object answer = call.proceed();
-          marked.addAndGet(((Collection<?>) call.argument(0)).size());
+          ((Collection<?>) call.argument(0)).forEach(row -> marked.add(((Delivery) row).seq()));
           return answer;
         });
     first.inbox.with(it -> it.concurrency(12)).start();
-    first.inbox.await("marks of all", () -> marked.get() == 12);
+    first.inbox.await("marks of all", () -> marked.size() == 12);
     gate.awaitSomebody();
     first.cut();
 
@@ -437,7 +442,7 @@ class ClusterBehaviourTest {
   void onlyWhatHasASlotIsMarked() {
     int slots = 3;
     Gate gate = gate();
-    Node node = new Node(ofSeconds(30), received -> gate.passStubbornly());
+    Node node = new Node(LIVING, received -> gate.passStubbornly());
     TestInbox outside = outside();
     for (int i = 0; i < 50; i++) {
       outside.receive("m" + i, "x");
@@ -466,7 +471,7 @@ class ClusterBehaviourTest {
     }
     List<Range> all = cells(any -> true).stream().map(cell -> Range.after(cell, 0, 9)).toList();
     memory.deliveries().mark(memory.deliveries().fresh(all), 4711, false);
-    Node node = new Node(ofSeconds(30), received -> {});
+    Node node = new Node(LIVING, received -> {});
 
     node.inbox.start();
     outside.awaitDrained();
@@ -477,7 +482,7 @@ class ClusterBehaviourTest {
 
   @Test
   void aProbationEndsWhenNothingIsLeftOfWhatTheDeadNodeHad() {
-    Node node = new Node(ofSeconds(30), received -> {});
+    Node node = new Node(LIVING, received -> {});
     TestInbox outside = outside();
     outside.receive("m", "x");
     leaveUncleanly();
@@ -492,17 +497,17 @@ class ClusterBehaviourTest {
   @Test
   void aCleanStopEndsAProbation() {
     Gate gate = gate();
-    Node node = new Node(ofSeconds(30), received -> gate.pass());
+    Node node = new Node(LIVING, received -> gate.pass());
     TestInbox outside = outside();
     for (int i = 0; i < 50; i++) {
       outside.receive("m" + i, "x");
     }
     leaveUncleanly();
-    node.inbox.start();
+    node.inbox.with(it -> it.stopGrace(ofMinutes(5))).start();
     gate.awaitSomebody();
     assertThat(cells(CellRow::unclean)).isNotEmpty();
 
-    node.inbox.close();
+    Closing.cuttingAtOnce(node.inbox);
 
     assertThat(cells(CellRow::unclean)).isEmpty();
   }
@@ -519,7 +524,7 @@ class ClusterBehaviourTest {
   @Test
   void aCellThatBelongsToAnotherByTheStoreIsNotWorkedOn() {
     AtomicInteger ran = new AtomicInteger();
-    Node node = new Node(ofSeconds(30), received -> ran.incrementAndGet());
+    Node node = new Node(LIVING, received -> ran.incrementAndGet());
     node.inbox.start();
     var families =
         memory.maintenance().handlers().stream().map(HandlerId::family).collect(Collectors.toSet());
@@ -546,7 +551,7 @@ class ClusterBehaviourTest {
     List<Long> tokens = new CopyOnWriteArrayList<>();
     Node node =
         new Node(
-            ofSeconds(30),
+            LIVING,
             Channel.named("c")
                 .on(String.class)
                 .handleMessage(
@@ -588,7 +593,7 @@ class ClusterBehaviourTest {
   @Test
   void aCellThatIsGivenBackWhileTheNodeLooksIsNotTakenForItsOwn() {
     AtomicInteger ran = new AtomicInteger();
-    Node node = new Node(ofSeconds(30), received -> ran.incrementAndGet());
+    Node node = new Node(LIVING, received -> ran.incrementAndGet());
     node.inbox.start();
     node.inbox.await("all cells", () -> shares().stream().toList().equals(List.of(8L)));
     Gate reading = node.holdDispatcher();
@@ -636,7 +641,7 @@ class ClusterBehaviourTest {
 
   @Test
   void whatAnIncarnationWasAskedToGiveBackIsNotTakenFromTheNext() {
-    Node node = new Node(ofSeconds(30), received -> {});
+    Node node = new Node(LIVING, received -> {});
     node.inbox.start();
     node.inbox.await("all cells", () -> shares().stream().toList().equals(List.of(8L)));
     Gate reading = node.holdDispatcher();
@@ -722,7 +727,7 @@ class ClusterBehaviourTest {
   private Node nodeThatStopsSlowly(Gate attempt) {
     Node node =
         new Node(
-            ofSeconds(30),
+            LIVING,
             Channel.named("c")
                 .on(String.class)
                 .handle("h", text -> attempt.passStubbornly(), atMost(1))
@@ -759,11 +764,9 @@ class ClusterBehaviourTest {
     Gate gate = gate();
     Node old =
         new Node(
-            ofSeconds(30),
-            Channel.named("c").on(String.class).handle("old", text -> gate.pass()).build());
+            LIVING, Channel.named("c").on(String.class).handle("old", text -> gate.pass()).build());
     Node fresh =
-        new Node(
-            ofSeconds(30), Channel.named("c").on(String.class).handle("new", text -> {}).build());
+        new Node(LIVING, Channel.named("c").on(String.class).handle("new", text -> {}).build());
     fresh.inbox.with(it -> it.holdUnknownKeys(ZERO));
     old.inbox.start();
     old.inbox.receive("m", "x");
@@ -789,7 +792,7 @@ class ClusterBehaviourTest {
     Node first = nodeWithLongAttempts(attempts, ran);
     startLongAttempts(first, ran, LANES / 2);
 
-    new Node(ofSeconds(30), handlerWithLongAttempts(attempts, ran)).inbox.start();
+    new Node(LIVING, handlerWithLongAttempts(attempts, ran)).inbox.start();
 
     first.inbox.await("fair shares", () -> shares().stream().toList().equals(List.of(4L, 4L)));
   }
@@ -800,7 +803,7 @@ class ClusterBehaviourTest {
     Set<String> ran = ConcurrentHashMap.newKeySet();
     Node first = nodeWithLongAttempts(attempts, ran);
     int sent = startLongAttempts(first, ran, LANES);
-    Node guest = new Node(ofSeconds(30), handlerWithLongAttempts(attempts, ran));
+    Node guest = new Node(LIVING, handlerWithLongAttempts(attempts, ran));
     guest.inbox.start();
     first.awaitLooks(60); // which have asked for each of its lanes
 
@@ -814,7 +817,7 @@ class ClusterBehaviourTest {
     }
     first.inbox.await("more short ones", () -> ran.size() == sent + 400);
 
-    new Node(ofSeconds(30), handlerWithLongAttempts(attempts, ran)).inbox.start();
+    new Node(LIVING, handlerWithLongAttempts(attempts, ran)).inbox.start();
     attempts.open();
     first.inbox.awaitDrained();
     first.inbox.await("fair shares", () -> shares().stream().toList().equals(List.of(4L, 4L)));
@@ -826,7 +829,7 @@ class ClusterBehaviourTest {
   void sharesGetFairWhileMessagesKeepComing() {
     AtomicInteger ran = new AtomicInteger();
     MessageHandler<String> counting = received -> ran.incrementAndGet();
-    Node first = new Node(ofSeconds(30), counting);
+    Node first = new Node(LIVING, counting);
     first.inbox.start();
     AtomicInteger sent = new AtomicInteger();
     Runnable load =
@@ -837,7 +840,7 @@ class ClusterBehaviourTest {
           }
         };
     load.run();
-    new Node(ofSeconds(30), counting).inbox.start();
+    new Node(LIVING, counting).inbox.start();
 
     first.inbox.await(
         "fair shares",
@@ -869,7 +872,7 @@ class ClusterBehaviourTest {
               .computeIfAbsent(keyAndNumber[0], none -> new CopyOnWriteArrayList<>())
               .add(Integer.valueOf(keyAndNumber[1]));
         };
-    Node first = new Node(ofSeconds(30), ordered);
+    Node first = new Node(LIVING, ordered);
     first.inbox.with(it -> it.concurrency(64)).start();
     for (int number = 0; number < 3; number++) {
       for (int key = 0; key < 32; key++) {
@@ -877,7 +880,7 @@ class ClusterBehaviourTest {
       }
     }
     first.inbox.await("long attempts", () -> inside.size() == 32);
-    new Node(ofSeconds(30), ordered).inbox.start();
+    new Node(LIVING, ordered).inbox.start();
     for (int number = 0; number < 10; number++) {
       for (int key = 0; key < 16; key++) {
         receiveOrdered(first, "short" + key, number);
@@ -918,7 +921,7 @@ class ClusterBehaviourTest {
   }
 
   private Node nodeWithLongAttempts(Gate gate, Set<String> begun) {
-    Node node = new Node(ofSeconds(30), handlerWithLongAttempts(gate, begun));
+    Node node = new Node(LIVING, handlerWithLongAttempts(gate, begun));
     node.inbox.with(it -> it.concurrency(500)).start();
     return node;
   }
@@ -955,12 +958,12 @@ class ClusterBehaviourTest {
           done.add(Integer.valueOf(received.payload()));
           inside.decrementAndGet();
         };
-    Node first = new Node(ofSeconds(30), ordered);
-    first.inbox.with(it -> it.stopGrace(ofSeconds(20))).start();
+    Node first = new Node(LIVING, ordered);
+    first.inbox.with(it -> it.stopGrace(ofMinutes(5))).start();
     int next = 0;
     for (int round = 0; round < 5; round++) {
-      Node guest = new Node(ofSeconds(30), ordered);
-      guest.inbox.with(it -> it.stopGrace(ofSeconds(20))).start();
+      Node guest = new Node(LIVING, ordered);
+      guest.inbox.with(it -> it.stopGrace(ofMinutes(5))).start();
       for (int i = 0; i < 60; i++, next++) {
         String id = "m" + next;
         first.inbox.receive("c", Message.of(id, String.valueOf(next)).orderedBy("k"));

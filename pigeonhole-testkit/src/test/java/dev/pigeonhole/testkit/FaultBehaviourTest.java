@@ -34,6 +34,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -466,18 +467,58 @@ class FaultBehaviourTest {
   }
 
   @Test
+  void anInterruptedCloseCutsAttemptsAndStillRecordsThem() throws InterruptedException {
+    Gate handler = new Gate();
+    Gate settle = new Gate();
+    AtomicBoolean interrupted = new AtomicBoolean();
+    TestInbox single =
+        TestInbox.on(
+                store,
+                new TestClock(),
+                Channel.named("c").on(String.class).handle("h", text -> handler.pass()).build())
+            .with(it -> it.stopGrace(ofMinutes(5)));
+    single.start().receive("m", "x");
+    handler.awaitSomebody();
+    store.around(
+        "settle",
+        call -> {
+          settle.passStubbornly();
+          return call.proceed();
+        });
+    Thread closing =
+        new Thread(
+            () -> {
+              Thread.currentThread().interrupt();
+              single.close();
+              interrupted.set(Thread.interrupted());
+            });
+    closing.start();
+    settle.awaitSomebody();
+    closing.join(500); // a close that did not wait would end by now
+    assertThat(closing.isAlive()).as("waits for the outcome").isTrue();
+    settle.open();
+    closing.join();
+
+    assertThat(interrupted).isTrue();
+    assertThat(single).delivery("m", "h").isPending().hasFailedTimes(0).wasReleasedTimes(1);
+    assertThat(memory.nodes().nodes())
+        .extracting(NodeRow::state)
+        .containsExactly(NodeRow.State.STOPPED);
+  }
+
+  @Test
   @Timeout(600)
   void aReaderThatCannotReadMakesItsNodeUnhealthy() {
     TestInbox blind =
         TestInbox.on(store, new TestClock(), channel)
             .with(it -> it.beat(ofMillis(100)).deadAfter(ofSeconds(1)));
-    store.around(
-        "fresh",
-        call -> {
-          throw Kind.TRANSIENT.thrown.get();
-        });
     try (RunningInbox running = blind.inbox().start()) {
-      assertThat(running.healthy()).isTrue();
+      blind.await("a healthy node", running::healthy);
+      store.around(
+          "fresh",
+          call -> {
+            throw Kind.TRANSIENT.thrown.get();
+          });
       blind.await("a node that is not healthy", () -> !running.healthy());
       assertThat(store.calls("beat")).isPositive();
       store.unhook("fresh");
@@ -642,7 +683,7 @@ class FaultBehaviourTest {
 
   @Test
   @Timeout(600)
-  void aDrainWhoseBeatsAllTakeTooLongSaysSo() {
+  void aDrainWhoseHeartbeatsAreAllTooSlowFails() {
     inbox.with(it -> it.beat(ofMillis(20)).deadAfter(ofMillis(100)));
     inbox.receive("m", "x");
     store.around(

@@ -243,10 +243,10 @@ class PriorityBehaviourTest {
   @Test
   void whatIsCutByAShutdownKeepsItsPlace() throws Exception {
     Semaphore leave = new Semaphore(0);
-    TestInbox first = TestInbox.of(slow(leave)).with(it -> it.stopGrace(ofMillis(1))).start();
+    TestInbox first = TestInbox.of(slow(leave)).with(it -> it.stopGrace(ofMinutes(5))).start();
     receive(first, "nine", 9);
     first.await("the slot to be taken", () -> handled.contains("nine"));
-    first.close();
+    Closing.cuttingAtOnce(first);
     assertThat(first.find("nine", "slow").orElseThrow().state()).isEqualTo(DeliveryState.PENDING);
 
     handled.clear();

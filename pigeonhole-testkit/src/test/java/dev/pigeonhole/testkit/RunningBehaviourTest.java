@@ -423,7 +423,7 @@ class RunningBehaviourTest {
               }
             },
             atMost(1),
-            within(ofSeconds(3)), // the quick ones must not be taken for stuck
+            within(ofSeconds(10)), // the quick ones must not be taken for stuck
             retrying(AT_ONCE.maxAttempts(1)));
     inbox.start();
     inbox.receive("s1", "stuck");
@@ -512,13 +512,13 @@ class RunningBehaviourTest {
                     }
                   }
                 })
-            .with(it -> it.stopGrace(ofMillis(50)));
+            .with(it -> it.stopGrace(ofMinutes(5)));
     inbox.start().receive("m", "x");
     gate.awaitSomebody();
-    inbox.close();
+    Closing.cuttingAtOnce(inbox);
 
+    inbox.await("the handler to end", told::get);
     assertThat(inbox).delivery("m", "h").isPending().hasFailedTimes(0).wasReleasedTimes(1);
-    assertThat(told).isTrue();
     assertThat(events.of(InboxEvent.Released.class)).hasSize(1);
     inbox.start().await("m", "h", DeliveryState.COMPLETED);
     assertThat(inbox).delivery("m", "h").hasFailedTimes(0);
@@ -561,6 +561,7 @@ class RunningBehaviourTest {
                 Thread.onSpinWait();
               }
             });
+    inbox.with(it -> it.stopGrace(ofMinutes(5)));
     inbox.start().receive("m", "x");
     inbox.await("the attempt to begin", () -> begun.getCount() == 0);
     inbox.close();
@@ -573,11 +574,14 @@ class RunningBehaviourTest {
     List<String> secondRan = new CopyOnWriteArrayList<>();
     TestInbox first =
         inbox(text -> gate.pass(), atMost(1))
-            .with(it -> it.lanes(8).beat(ofMillis(40)).stopGrace(ofMinutes(5)));
+            .with(
+                it ->
+                    it.lanes(8).beat(ofMillis(40)).deadAfter(ofMinutes(5)).stopGrace(ofMinutes(5)));
     first.start();
     receive(40, first);
     gate.awaitSomebody();
-    TestInbox second = inbox(secondRan::add).with(it -> it.lanes(8).beat(ofMillis(40)));
+    TestInbox second =
+        inbox(secondRan::add).with(it -> it.lanes(8).beat(ofMillis(40)).deadAfter(ofMinutes(5)));
     second.start();
     Thread closing = new Thread(first::close);
     closing.start();
@@ -596,7 +600,7 @@ class RunningBehaviourTest {
   void startingAndStoppingTwiceIsHarmlessOrRefused() throws Exception {
     TestInbox inbox = inbox(text -> {});
     RunningInbox running = inbox.inbox().start();
-    assertThat(running.healthy()).isTrue();
+    inbox.await("a healthy node", running::healthy);
     refusedAsRunning(() -> inbox.inbox().start());
     refusedAsRunning(() -> inbox.inbox().drain());
     Thread closing = new Thread(running::close);

@@ -36,16 +36,12 @@ final class Farewell {
         });
   }
 
-  /** Waits until all reports have run, but not beyond this time. */
+  /** Waits until all reports have run, but not beyond this time, and not less if interrupted. */
   void awaitSaid(long deadlineNanos) {
     thread.shutdown();
-    try {
-      long left = deadlineNanos - System.nanoTime();
-      if (!thread.awaitTermination(Math.max(0, left), TimeUnit.NANOSECONDS)) {
-        LOG.warn("Stop not recorded in time: inbox={}", inbox);
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
+    Uninterrupted.await(deadlineNanos, left -> thread.awaitTermination(left, TimeUnit.NANOSECONDS));
+    if (!thread.isTerminated()) {
+      LOG.warn("Stop not recorded in time: inbox={}", inbox);
     }
   }
 }

@@ -82,16 +82,19 @@ final class Loop {
     }
   }
 
-  /** Waits until the loop has ended, but not beyond this time; answers whether it has. */
+  /**
+   * Waits until the loop has ended, but not beyond this time; answers whether it has. An interrupt
+   * does not end the wait.
+   */
   boolean awaitEnd(long deadlineNanos) {
-    try {
-      long left = deadlineNanos - System.nanoTime();
-      if (thread != Thread.currentThread() && left > 0) {
-        TimeUnit.NANOSECONDS.timedJoin(thread, left);
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
+    if (thread != Thread.currentThread()) {
+      Uninterrupted.await(deadlineNanos, left -> join(thread, left));
     }
+    return !thread.isAlive();
+  }
+
+  private static boolean join(Thread thread, long nanos) throws InterruptedException {
+    TimeUnit.NANOSECONDS.timedJoin(thread, nanos);
     return !thread.isAlive();
   }
 

@@ -117,12 +117,13 @@ final class Router implements Acceptor {
         && channel.onConflict() == OnConflict.REJECT) {
       return new Disposition.Refused(
           ErrorCode.ID_CONFLICT,
-          ("%s: Channel '%s' knows %s with other content or another type, and keeps no second copies. Find out who"
-                  + " used the id twice, or say .onConflict(KEEP).")
+          ("%s: %s arrived again in channel '%s' with other content or another type, and the channel"
+                  + " keeps no second copies. Find the producer that used the id twice, or set"
+                  + " .onConflict(KEEP).")
               .formatted(
                   ErrorCode.ID_CONFLICT.text(),
-                  channel.name(),
-                  Names.shown(conflict.message().toString())));
+                  Names.shown(conflict.message().toString()),
+                  channel.name()));
     }
     return DONE;
   }

@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * An engine with its threads and sources. They start in the order beat, settler, reader, sources
- * and stop the other way round: first nothing more is taken in, then nothing new is started, then
+ * and stop the other way round: first nothing new is started, then nothing more is taken in, then
  * running attempts end, then what they did is written down, and the sign of life ends last.
  */
 final class RunningEngine implements RunningInbox {
@@ -217,10 +217,10 @@ final class RunningEngine implements RunningInbox {
     Farewell farewell = new Farewell(events.inbox());
     try {
       ending.countDown();
-      sources.stop(stopGrace);
-      engine.beginStop();
+      engine.beginStop(); // before a slow source uses up the grace of what would begin meanwhile
       farewell.say(engine::sayStopping);
-      awaitWhile(engine::attemptsRunning, graceEnd);
+      sources.stop(stopGrace);
+      awaitGrace(graceEnd);
       if (engine.attemptsRunning()) {
         engine.cut();
         awaitWhile(engine::attemptsRunning, Math.min(graceEnd, System.nanoTime()) + UNTIL_CUT);
@@ -270,14 +270,28 @@ final class RunningEngine implements RunningInbox {
     return System.nanoTime() + Long.MAX_VALUE / 2;
   }
 
-  private static void awaitWhile(BooleanSupplier busy, long deadline) {
+  /** An interrupt ends it: then running attempts are cut at once. */
+  private void awaitGrace(long deadline) {
     try {
-      while (busy.getAsBoolean() && System.nanoTime() - deadline < 0) {
-        TimeUnit.MILLISECONDS.sleep(2);
-      }
+      awaitIdle(engine::attemptsRunning, deadline - System.nanoTime());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
+  }
+
+  private static void awaitWhile(BooleanSupplier busy, long deadline) {
+    Uninterrupted.await(deadline, left -> awaitIdle(busy, left));
+  }
+
+  private static boolean awaitIdle(BooleanSupplier busy, long nanos) throws InterruptedException {
+    long began = System.nanoTime();
+    while (busy.getAsBoolean()) {
+      if (System.nanoTime() - began >= nanos) {
+        return false;
+      }
+      TimeUnit.MILLISECONDS.sleep(2);
+    }
+    return true;
   }
 
   private void awaitQuietly() {
