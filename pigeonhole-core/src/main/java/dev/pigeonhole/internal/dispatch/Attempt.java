@@ -42,6 +42,7 @@ final class Attempt implements Received<Object> {
   private @Nullable Object payload; // set once, before the handler sees this
   private boolean decoded; // set with it
   private volatile long startedNanos = System.nanoTime();
+  private volatile boolean started;
   private volatile boolean stop;
   private volatile boolean outcome;
   private volatile @Nullable Connection connection;
@@ -105,7 +106,13 @@ final class Attempt implements Received<Object> {
   /** The handler is about to be called. */
   void started() {
     startedNanos = System.nanoTime();
+    started = true;
     flight = FlightRecords.beginAttempt();
+  }
+
+  /** Whether the handler was about to be called. */
+  boolean hasStarted() {
+    return started;
   }
 
   /** Interceptors stand around it, and want to know how it ends. */

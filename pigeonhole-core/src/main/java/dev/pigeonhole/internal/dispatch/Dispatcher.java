@@ -154,6 +154,11 @@ final class Dispatcher {
     open.begun(row);
   }
 
+  /** Called by slots. */
+  boolean hasBegun(Delivery row) {
+    return open.hasBegun(row);
+  }
+
   /** Starts nothing from now on; queued work is dropped, and each cell given back once idle. */
   void stop() {
     stopped = true;

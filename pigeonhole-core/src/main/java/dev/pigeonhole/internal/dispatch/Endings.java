@@ -43,6 +43,7 @@ final class Endings {
   private final InstantSource clock;
   private final LogLimit logLimit = new LogLimit(20, Duration.ofSeconds(1));
   private final Consumer<Attempt> soonAgain = this::soonAgain;
+  private final Consumer<Attempt> completedWithoutEvent = this::completedWithoutEvent;
   private final LogLimit uncountedLogLimit = new LogLimit(20, Duration.ofSeconds(1));
 
   Endings(Settler settler, Events events, Backoff defaultRetry, InstantSource clock) {
@@ -58,8 +59,17 @@ final class Endings {
       attempt.ended(End.COMPLETED, null);
     } finally {
       // Without a settle the attempt would stay open until the process ends.
-      settle(attempt, new Outcome.Completed(), events.silent() ? null : completion(attempt));
+      try {
+        settle(attempt, new Outcome.Completed(), events.silent() ? null : completion(attempt));
+      } catch (OutOfMemoryError e) { // the handler has run, so nothing but this is true
+        Memory.tell(attempt, completedWithoutEvent);
+        throw e;
+      }
     }
+  }
+
+  private void completedWithoutEvent(Attempt attempt) {
+    settle(attempt, new Outcome.Completed(), null);
   }
 
   /** For an attempt whose receipt has committed with its effects. */
@@ -168,13 +178,18 @@ final class Endings {
    * Handles an error of the store, which has rolled back the attempt. The attempt does not count as
    * a failure of the handler until {@code maxUncounted} attempts of the delivery are uncounted:
    * after that the handler probably causes the error itself. A permanent error of the store never
-   * counts.
+   * counts, and neither does an attempt that ended before the handler was called.
+   *
+   * <p>If the connection was lost, the transaction may have committed: then the store refuses this
+   * outcome. While the server still holds the row, the outcome waits.
    */
   void storeFailed(Attempt attempt, StoreException e) {
     Delivery delivery = attempt.work.delivery();
     Backoff policy = policy(attempt.handler);
     int runs = delivery.releases() + 1;
-    if (runs > policy.maxUncounted() && e.kind() != StoreException.Kind.PERMANENT) {
+    if (runs > policy.maxUncounted()
+        && e.kind() != StoreException.Kind.PERMANENT
+        && attempt.hasStarted()) {
       failed(attempt, e);
       return;
     }

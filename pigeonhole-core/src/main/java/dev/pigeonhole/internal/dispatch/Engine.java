@@ -417,6 +417,11 @@ public final class Engine {
     }
 
     @Override
+    public boolean hasBegun(Delivery delivery) {
+      return dispatcher.hasBegun(delivery);
+    }
+
+    @Override
     public void notStarted(Work work) {
       Memory.tell(work.delivery(), forgetUnstarted);
     }

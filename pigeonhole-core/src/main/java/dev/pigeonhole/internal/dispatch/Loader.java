@@ -13,6 +13,7 @@ import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.StoredMessage;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -66,7 +67,8 @@ final class Loader {
    * @param normal the place of what comes in without a priority now
    */
   List<Work> load(List<Delivery> rows, long normal) {
-    return works(markIfOnProbation(rows), normal);
+    Set<Delivery> marked = new HashSet<>();
+    return works(markIfOnProbation(rows, marked), normal, marked);
   }
 
   /** The work of a suspect, whose mark says that it runs alone; null if it is not to be run. */
@@ -75,7 +77,7 @@ final class Loader {
       poisonKiller(row);
       return null;
     }
-    for (Work work : works(List.of(row), normal)) {
+    for (Work work : works(List.of(row), normal, Set.of())) {
       if (!store.mark(List.of(row), node.incarnation(), true).contains(row)) {
         return work;
       }
@@ -84,7 +86,7 @@ final class Loader {
     return null;
   }
 
-  private List<Delivery> markIfOnProbation(List<Delivery> rows) {
+  private List<Delivery> markIfOnProbation(List<Delivery> rows, Set<Delivery> marked) {
     List<Delivery> toMark = new ArrayList<>();
     Map<CellState, Integer> marks = new HashMap<>();
     for (Delivery row : rows) {
@@ -99,6 +101,7 @@ final class Loader {
     }
     Set<Delivery> settled = store.mark(toMark, node.incarnation(), false);
     marks.forEach(cells::marked); // only now: a mark that failed is owed again
+    marked.addAll(toMark);
     if (settled.isEmpty()) {
       return rows;
     }
@@ -106,7 +109,10 @@ final class Loader {
     return rows.stream().filter(row -> !settled.contains(row)).toList();
   }
 
-  private List<Work> works(List<Delivery> rows, long normal) {
+  /**
+   * @param marked the rows that count in the probation of their cells
+   */
+  private List<Work> works(List<Delivery> rows, long normal, Set<Delivery> marked) {
     Set<Long> seqs = new LinkedHashSet<>();
     List<Delivery> retried = new ArrayList<>();
     for (Delivery row : rows) {
@@ -123,6 +129,9 @@ final class Loader {
       CellState cell = cells.get(row.cell());
       if (loaded.left().contains(row.seq())) {
         lines.of(row.cell()).waitsFirst(row);
+        if (cell != null && marked.contains(row)) {
+          cells.marked(cell, -1); // it is marked once more when its turn comes
+        }
       } else if (message != null && !message.isOf(row)) {
         gone.accept(row);
       } else if (message == null) {
@@ -169,7 +178,7 @@ final class Loader {
 
   private void poisonKiller(Delivery row) {
     BoundHandler handler = lines.of(row.cell()).handler;
-    StoredMessage message = store.load(List.of(row.seq())).get(row.seq());
+    StoredMessage message = store.load(List.of(row.seq()), 1).messages().get(row.seq());
     if (message != null && !message.isOf(row)) {
       gone.accept(row);
       return;

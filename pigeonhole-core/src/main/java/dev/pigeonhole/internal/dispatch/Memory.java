@@ -20,15 +20,23 @@ final class Memory {
    * @param action created in advance, so that this call needs no memory for it
    */
   static <T> void tell(T about, Consumer<T> action) {
-    for (int tries = 1; ; tries++) {
-      try {
-        action.accept(about);
-        return;
-      } catch (OutOfMemoryError e) {
-        if (tries == TRIES) {
-          throw e;
+    boolean interrupted = false;
+    try {
+      for (int tries = 1; ; tries++) {
+        try {
+          action.accept(about);
+          return;
+        } catch (OutOfMemoryError e) {
+          if (tries == TRIES) {
+            throw e;
+          }
+          interrupted |= Thread.interrupted(); // an interrupted thread would not wait
+          LockSupport.parkNanos(PAUSE);
         }
-        LockSupport.parkNanos(PAUSE);
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
       }
     }
   }

@@ -91,6 +91,11 @@ final class OpenRows {
     begun.add(row);
   }
 
+  /** Called by slots. */
+  boolean hasBegun(Delivery row) {
+    return begun.contains(row);
+  }
+
   /** Its attempt is over, but another transaction keeps its end from being written. */
   void settlesLater(Delivery row) {
     begun.remove(row);

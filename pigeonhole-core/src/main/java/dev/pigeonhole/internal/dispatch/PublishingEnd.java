@@ -33,20 +33,14 @@ final class PublishingEnd {
 
   private final @Nullable Transactions store;
   private final Endings endings;
-  private final StoreFailures storeFailures;
   private final Runner.Surroundings surroundings;
 
   /**
    * @param store null for one without transactions; inboxes with an outbox are not built on it
    */
-  PublishingEnd(
-      @Nullable Transactions store,
-      Endings endings,
-      StoreFailures storeFailures,
-      Runner.Surroundings surroundings) {
+  PublishingEnd(@Nullable Transactions store, Endings endings, Runner.Surroundings surroundings) {
     this.store = store;
     this.endings = endings;
-    this.storeFailures = storeFailures;
     this.surroundings = surroundings;
   }
 
@@ -91,7 +85,7 @@ final class PublishingEnd {
   private void again(Attempt attempt, StoreException e) {
     StoreException refused = attempt.outgoing().refused();
     if (refused == null) {
-      storeFailures.end(attempt, e);
+      endings.storeFailed(attempt, e);
     } else {
       endings.failed(attempt, refused);
     }

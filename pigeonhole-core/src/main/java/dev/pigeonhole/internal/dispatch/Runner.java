@@ -43,6 +43,9 @@ final class Runner {
     /** A slot has begun with it. */
     void begun(Delivery delivery);
 
+    /** Whether a slot has begun with it and its outcome is not recorded yet. */
+    boolean hasBegun(Delivery delivery);
+
     /** The work was handed to a slot but not begun. */
     void notStarted(Work work);
 
@@ -99,14 +102,13 @@ final class Runner {
     this.stopping = stopping;
     this.surroundings = surroundings;
     this.outbox = outbox;
-    StoreFailures storeFailures = new StoreFailures(endings, timeouts, surroundings);
-    this.publishing = new PublishingEnd(transactions, endings, storeFailures, surroundings);
+    this.publishing = new PublishingEnd(transactions, endings, surroundings);
     this.batches = new BatchRunner(this, interception, timeouts);
     this.transactional =
         transactions == null
             ? null
             : new TransactionalRunner(
-                transactions, this, interception, timeouts, endings, storeFailures, surroundings);
+                transactions, this, interception, timeouts, endings, surroundings);
   }
 
   /** Attempts under way now. */
@@ -125,14 +127,20 @@ final class Runner {
     }
   }
 
+  /** All but those whose attempt is over: their outcome is on its way. */
   private void giveBack(List<Work> group) {
-    for (Attempt attempt : running) {
-      if (group.contains(attempt.work)) {
-        running.remove(attempt);
-      }
-    }
     for (int i = 0; i < group.size(); i++) {
-      surroundings.notStarted(group.get(i));
+      Work work = group.get(i);
+      boolean over = surroundings.hasBegun(work.delivery());
+      for (Attempt attempt : running) {
+        if (attempt.work == work) {
+          over = attempt.hasOutcome();
+          running.remove(attempt);
+        }
+      }
+      if (!over) {
+        surroundings.notStarted(work);
+      }
     }
   }
 

@@ -22,6 +22,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Writes down how attempts ended, in batches: whatever has ended while the last batch was written
@@ -32,9 +33,9 @@ import org.slf4j.LoggerFactory;
  * of its own, together with the outcomes that are to be written then. So a lock delays nothing but
  * its own row.
  *
- * <p>An outcome that the database rejects, for example because somebody has added a trigger or a
- * constraint, is kept as well and tried again alone. Its delivery stays open: without the outcome,
- * the handler would run again and again.
+ * <p>An outcome that the database rejects, for example because a trigger or a constraint was added
+ * to its tables, is kept as well and tried again alone. Its delivery stays open: without the
+ * outcome, the handler would run again and again.
  */
 final class Settler {
   /** An outcome on its way, and what to tell once it is written. */
@@ -50,8 +51,8 @@ final class Settler {
     /** Whether the dispatcher has been told. */
     boolean reported;
 
-    /** Whether a stop need not wait for it: it is written and told, or rejected. */
-    boolean notAwaited;
+    /** Whether a stop waits for it: it is neither written and told nor rejected. */
+    boolean awaited = true;
 
     Entry(Settlement settlement, @Nullable Runnable event) {
       this.settlement = settlement;
@@ -78,6 +79,7 @@ final class Settler {
   private final Aside<Entry> aside = Aside.whileLocked();
   private final Aside<Entry> alone = new Aside<>(Duration.ofSeconds(1), Duration.ofMinutes(1));
   private int aloneAtOnce = 1;
+  private boolean aloneWaitsForTheStore;
   private @Nullable StoreException lastRejection;
   private long pauseMillis;
   private int failedInARow;
@@ -198,7 +200,7 @@ final class Settler {
    * while the inbox stops.
    */
   boolean idle() {
-    return unwritten.get() <= 0;
+    return unwritten.get() == 0;
   }
 
   private void flush() {
@@ -206,6 +208,10 @@ final class Settler {
     List<Entry> next = new ArrayList<>();
     try {
       write(batch);
+      if (aloneWaitsForTheStore) {
+        aloneWaitsForTheStore = false;
+        alone.hurry(System.nanoTime()); // the store records again, so their obstacle may be gone
+      }
       batch = next;
       pauseMillis = 0;
       failedInARow = 0;
@@ -296,15 +302,19 @@ final class Settler {
   private void keepAlone(Entry entry, StoreException e) {
     lastRejection = e;
     alone.add(List.of(entry), System.nanoTime());
-    await(entry, e.kind() != StoreException.Kind.PERMANENT);
+    boolean rejected = e.kind() == StoreException.Kind.PERMANENT;
+    await(entry, !rejected);
+    aloneWaitsForTheStore |= !rejected;
     waiting.accept(List.of(entry.settlement.delivery()), true);
     if (rejectedLines.leftOutBefore(System.nanoTime()) >= 0) {
-      LOG.error(
-          "The database rejects the outcomes of {} deliveries. The deliveries stay open, and the"
-              + " outcomes are tried again. Correct what the cause says. The last delivery: {}",
-          alone.size(),
-          entry.settlement.delivery(),
-          e);
+      LOG.atLevel(rejected ? Level.ERROR : Level.WARN)
+          .setCause(e)
+          .log(
+              "The database {} the outcomes of {} deliveries. The deliveries stay open, and the"
+                  + " outcomes are tried again. Remove the cause shown below. The last delivery: {}",
+              rejected ? "rejects" : "cannot record",
+              alone.size(),
+              entry.settlement.delivery());
     }
   }
 
@@ -346,15 +356,15 @@ final class Settler {
     entries.forEach(Settler::tell);
     int over = 0;
     for (Entry entry : entries) {
-      over += entry.notAwaited ? 0 : 1;
-      entry.notAwaited = true;
+      over += entry.awaited ? 1 : 0;
+      entry.awaited = false;
     }
     unwritten.addAndGet(-over);
   }
 
   private void await(Entry entry, boolean wanted) {
-    if (entry.notAwaited == wanted) {
-      entry.notAwaited = !wanted;
+    if (entry.awaited != wanted) {
+      entry.awaited = wanted;
       unwritten.addAndGet(wanted ? 1 : -1);
     }
   }

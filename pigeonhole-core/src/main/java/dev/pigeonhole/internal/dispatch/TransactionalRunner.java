@@ -128,7 +128,6 @@ final class TransactionalRunner {
   private final Interception interception;
   private final Timeouts timeouts;
   private final Endings endings;
-  private final StoreFailures storeFailures;
   private final Runner.Surroundings surroundings;
   private final Map<String, Long> sharingOffUntil = new ConcurrentHashMap<>();
 
@@ -138,14 +137,12 @@ final class TransactionalRunner {
       Interception interception,
       Timeouts timeouts,
       Endings endings,
-      StoreFailures storeFailures,
       Runner.Surroundings surroundings) {
     this.store = store;
     this.runner = runner;
     this.interception = interception;
     this.timeouts = timeouts;
     this.endings = endings;
-    this.storeFailures = storeFailures;
     this.surroundings = surroundings;
   }
 
@@ -257,7 +254,7 @@ final class TransactionalRunner {
       } else if (refused != null) {
         settleFailed(attempt, refused); // no other attempt would help, so it counts
       } else {
-        storeFailures.end(attempt, e);
+        endings.storeFailed(attempt, e);
       }
     }
     return List.of();

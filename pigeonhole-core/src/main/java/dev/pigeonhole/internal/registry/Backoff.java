@@ -35,6 +35,7 @@ public record Backoff(
           OptionalLong.empty());
 
   private static final Duration FIRST_UNCOUNTED = Duration.ofMillis(500);
+  private static final Duration LONGEST_UNCOUNTED = Duration.ofMinutes(5);
 
   /**
    * How often a delivery is tried.
@@ -85,18 +86,20 @@ public record Backoff(
 
   /** The wait after this many failures, whatever they were. */
   public Duration delayAfter(int failures, RandomGenerator random) {
-    return jittered(growing ? grown(base, failures) : base, random);
+    return jittered(growing ? grown(base, failures, cap) : base, random);
   }
 
   /**
-   * The wait after so many attempts that did not count: short at first, as most such errors are.
+   * The wait after so many attempts that did not count: short at first, as most such errors are. It
+   * grows beyond the waits of a policy for quick retries, which would otherwise come to the limit
+   * of such attempts within seconds.
    */
   public Duration delayAfterUncounted(int runs, RandomGenerator random) {
-    return jittered(grown(FIRST_UNCOUNTED, runs), random);
+    return jittered(grown(FIRST_UNCOUNTED, runs, LONGEST_UNCOUNTED), random);
   }
 
   /** Doubles with each time, up to the cap. */
-  private Duration grown(Duration first, int times) {
+  private static Duration grown(Duration first, int times, Duration cap) {
     int doublings = Math.min(Math.max(times - 1, 0), 62);
     // Shifting may overflow long before the cap is reached; compare by shifting the cap back.
     return first.toNanos() <= (cap.toNanos() >> doublings)

@@ -69,6 +69,11 @@ class TransactionalRunnerTest {
     public void begun(Delivery delivery) {}
 
     @Override
+    public boolean hasBegun(Delivery delivery) {
+      return false;
+    }
+
+    @Override
     public void notStarted(Work work) {
       news.add("not started " + work.delivery().seq());
     }
@@ -101,7 +106,7 @@ class TransactionalRunnerTest {
     BoundHandler bound =
         Handlers.bound(
             Specs.transactional(
-                "h", handler, within(Duration.ofMillis(50)), sharedCommits(shared)));
+                "h", handler, within(Duration.ofSeconds(2)), sharedCommits(shared)));
     Transactions store =
         (deliveries, work) -> {
           for (Delivery each : deliveries) {
