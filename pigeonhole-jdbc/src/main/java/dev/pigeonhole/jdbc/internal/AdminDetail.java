@@ -160,7 +160,9 @@ final class AdminDetail {
     return jdbc.read(
         session -> {
           StoredMessage message =
-              Loads.load(session, statements, List.of(found.seq()), 1).messages().get(found.seq());
+              Loads.load(session, statements, List.of(found.seq()), Long.MAX_VALUE)
+                  .messages()
+                  .get(found.seq());
           if (message == null) { // pruned in between
             return Optional.empty();
           }

@@ -13,8 +13,8 @@ enum Fault {
   /** The statement ran for too long, or somebody cancelled it. */
   CANCELLED,
   /**
-   * The server does not take a row: a constraint, a trigger, a column that is too short. What comes
-   * with messages is checked before, so somebody has changed the tables; no message is to blame.
+   * The server rejects a row: a constraint, a trigger, a column that is too short. All fields of a
+   * message are checked before, so the tables of the inbox were changed; no message causes it.
    */
   DATA,
   /** What was sent at once is larger than the server takes at once. */

@@ -145,8 +145,7 @@ final class JdbcAcceptor implements Acceptor {
       try {
         take(now, insistently(now, lockWait).results);
       } catch (StoreException e) {
-        Fault fault =
-            e.getCause() instanceof SQLException cause ? jdbc.dialect.fault(cause) : Fault.OTHER;
+        Fault fault = jdbc.fault(e);
         boolean splits = e.kind() != Kind.UNKNOWN;
         List<Integer> left = now.stream().filter(position -> results[position] == null).toList();
         if (splits && fault == Fault.TOO_LARGE && left.size() > 1) {
@@ -171,13 +170,21 @@ final class JdbcAcceptor implements Acceptor {
       accept(positions.subList(middle, positions.size()), lockWait);
     }
 
-    /** Delays those that another transaction holds; the next try knows whether that was all. */
+    /**
+     * Delays those that another transaction holds, or all if that cannot be found out; the next try
+     * knows whether that was all.
+     */
     private List<Integer> withoutHeld(List<Integer> positions) {
       askedWhatIsHeld = true;
       List<MessageRef> identities =
           positions.stream().map(messages::get).map(Gate::ref).distinct().toList();
-      Set<MessageRef> held =
-          jdbc.once(LockWait.NONE, session -> HeldIdentities.of(session, statements, identities));
+      Set<MessageRef> held;
+      try {
+        held =
+            jdbc.once(LockWait.NONE, session -> HeldIdentities.of(session, statements, identities));
+      } catch (StoreException e) {
+        held = Set.copyOf(identities);
+      }
       List<Integer> free = new ArrayList<>();
       for (int position : positions) {
         if (held.contains(Gate.ref(messages.get(position)))) {
@@ -251,7 +258,7 @@ final class JdbcAcceptor implements Acceptor {
     }
 
     private boolean lost(StoreException e) {
-      return e.getCause() instanceof SQLException cause && jdbc.dialect.fault(cause) == Fault.LOST;
+      return jdbc.fault(e) == Fault.LOST;
     }
 
     private Batch part(List<Integer> positions) {

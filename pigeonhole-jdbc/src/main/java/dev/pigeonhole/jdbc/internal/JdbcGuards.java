@@ -132,9 +132,7 @@ final class JdbcGuards implements Guards {
   private boolean isWorthARerun(StoreException failed) {
     return failed.deadlock()
         || failed.kind() == Kind.UNKNOWN
-        || (failed.code() != ErrorCode.DATABASE_UNREACHABLE
-            && failed.getCause() instanceof SQLException cause
-            && jdbc.dialect.fault(cause) == Fault.LOST);
+        || (failed.code() != ErrorCode.DATABASE_UNREACHABLE && jdbc.fault(failed) == Fault.LOST);
   }
 
   private Verdict once(Request request, Comer comer, Work work) throws WorkFailedException, Undone {

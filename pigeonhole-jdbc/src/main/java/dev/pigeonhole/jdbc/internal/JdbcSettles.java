@@ -120,7 +120,8 @@ final class JdbcSettles {
         }
         any |= anyRecorded(List.of(each), refused, locked);
       } catch (StoreException e) {
-        // Without a record there is no doubt: the same doubt each time would never end.
+        // If nothing was recorded, the result is certain. Reporting doubt each time would never
+        // end.
         throw any ? Errors.unknown("Some of these settlements may be recorded", e) : e;
       }
     }

@@ -11,6 +11,9 @@ import java.util.Set;
 /** PostgreSQL 14 and later. */
 final class PostgresDialect implements Dialect {
 
+  /** A condition. */
+  static final String IS_STANDBY = "pg_is_in_recovery()";
+
   /**
    * Classes of SQLStates behind which a COMMIT may have been done: lost connections, transactions
    * that are not what the driver takes them for, a server that is full, stopped or broken, and the
@@ -77,7 +80,7 @@ final class PostgresDialect implements Dialect {
 
   @Override
   public String isStandby() {
-    return "pg_is_in_recovery()";
+    return IS_STANDBY;
   }
 
   /** Ends with the transaction, which is all that a pool of transactions gives us. */

@@ -313,9 +313,9 @@ final class PostgresStatements implements Statements {
       JOIN {closed_key} c
         ON c.handler = ANY (ARRAY[k.handler]) AND c.key_hash = k.key_hash AND c.seq < k.top
       UNION ALL
-      SELECT 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 's' WHERE pg_is_in_recovery()
+      SELECT 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 's' WHERE %2$s
       """
-          .formatted(Ahead.MOST);
+          .formatted(Ahead.MOST, PostgresDialect.IS_STANDBY);
 
   @Override
   public boolean insertsInOneStatement() {

@@ -46,7 +46,7 @@ interface Statements {
       String type,
       @Nullable String oldestType) {
 
-    /** Whether the message says the same as this one, as far as both say what they contain. */
+    /** Whether content and type are the same, as far as both are known. */
     boolean hasCopy(NewMessage message) {
       return message.isCopyOf(contentHash, type, oldestType);
     }
@@ -203,7 +203,7 @@ interface Statements {
   Set<Delivery> lock(Session session, List<Delivery> deliveries, boolean skipLocked)
       throws SQLException;
 
-  /** Which open rows are there at their versions, locked by whomever; waits for nobody. */
+  /** Which open rows are there at their versions, locked or not; does not wait. */
   Set<Delivery> there(Session session, List<Delivery> deliveries) throws SQLException;
 
   /** See {@link dev.pigeonhole.store.Deliveries#fresh}. */
