@@ -97,7 +97,7 @@ class DemotedServerTest {
               assertThat(view(inbox, id).failures()).isZero();
             }
           });
-      assertThat(running.healthy()).isTrue();
+      Eventually.until(Duration.ofMinutes(3), running::healthy);
     } finally {
       demoted = false;
       goOn.countDown();

@@ -136,7 +136,7 @@ class GateStressTest {
         try {
           step.call();
         } catch (StoreException e) {
-          if (e.kind() != StoreException.Kind.TRANSIENT) {
+          if (e.kind() == StoreException.Kind.PERMANENT) {
             throw e;
           }
           transientErrors.incrementAndGet();

@@ -134,7 +134,7 @@ class KeyReleaseTest {
             }
             return database.count("SELECT count(*) FROM effect") >= MESSAGES;
           });
-      assertThat(one.healthy() && two.healthy()).isTrue();
+      Eventually.until(Duration.ofMinutes(3), () -> one.healthy() && two.healthy());
     }
     List<Integer> done =
         database.rows("SELECT text FROM effect ORDER BY n").stream()

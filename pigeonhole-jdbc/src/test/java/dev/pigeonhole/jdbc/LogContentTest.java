@@ -93,7 +93,7 @@ class LogContentTest {
           Acceptance.Accepted.class);
       accepted(inbox, Message.of("huge", CANARY.repeat(1_000)), Acceptance.Rejected.class);
       Eventually.passes(LONG, () -> assertThat(inbox.admin().poisoned(10)).hasSize(2));
-      assertThat(running.healthy()).isTrue();
+      Eventually.until(Duration.ofMinutes(3), running::healthy);
     }
     assertThat(lines())
         .anyMatch(line -> line.contains("no mail server"))
@@ -105,6 +105,7 @@ class LogContentTest {
   @Test
   void aFailingInlineHandlerIsOneLineAndAFloodOfThemDoesNotFloodTheLog() {
     int messages = 500;
+    long seconds;
     try (TestDatabase database = H2Database.memory()) {
       Schema.migrate(database.dataSource());
       Channel channel =
@@ -118,14 +119,16 @@ class LogContentTest {
                   HandlerOption.inline())
               .build();
       Inbox inbox = Inbox.on(JdbcStore.of(database.pool(12))).channel(channel).build();
+      long began = System.nanoTime();
       for (int i = 0; i < messages; i++) {
         accepted(inbox, Message.of("m-" + i, CANARY), Acceptance.Unfinished.class);
       }
+      seconds = Duration.ofNanos(System.nanoTime() - began).toSeconds();
     }
     List<ILoggingEvent> told = List.copyOf(log.list);
     assertThat(told)
         .filteredOn(event -> event.getLevel() == Level.INFO)
-        .hasSizeBetween(1, messages - 1)
+        .hasSizeBetween(1, (int) Math.min(messages, 20 * (seconds + 2))) // 20 in a second
         .first()
         .extracting(ILoggingEvent::getFormattedMessage)
         .asString()

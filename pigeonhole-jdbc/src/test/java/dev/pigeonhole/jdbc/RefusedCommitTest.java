@@ -23,6 +23,7 @@ import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.Transactions;
 import dev.pigeonhole.store.Transactions.WorkFailedException;
 import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.sql.Connection;
@@ -257,7 +258,7 @@ class RefusedCommitTest {
         assertThat(event.failure().message()).contains(why);
         assertThat(List.of(next(completed).message().id(), next(completed).message().id()))
             .containsExactlyInAnyOrder("before", "behind");
-        assertThat(running.healthy()).isTrue();
+        Eventually.until(Duration.ofMinutes(3), running::healthy);
       }
       assertThat(database.count("SELECT count(*) FROM effect")).isEqualTo(2);
     }

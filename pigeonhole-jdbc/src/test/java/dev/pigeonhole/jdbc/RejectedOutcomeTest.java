@@ -62,7 +62,7 @@ class RejectedOutcomeTest {
           inbox.accept("c", Message.of(text, text));
           Eventually.until("the next to run", LIMIT, () -> handled.contains(text));
         }
-        assertThat(running.healthy()).isTrue();
+        Eventually.until(Duration.ofMinutes(3), running::healthy);
         assertThat(database.count(receipts)).isZero();
 
         database.execute("ALTER TABLE %s DROP COLUMN extra".formatted(table(kind)));
@@ -109,8 +109,8 @@ class RejectedOutcomeTest {
               () -> inbox.admin().nodes().stream().allMatch(node -> node.lanes() == 2));
           List<String> second = accept(inbox, "second ");
           Eventually.until("the second to run", LIMIT, () -> handled.containsAll(second));
-          assertThat(one.healthy()).isTrue();
-          assertThat(other.healthy()).isTrue();
+          Eventually.until(Duration.ofMinutes(3), one::healthy);
+          Eventually.until(Duration.ofMinutes(3), other::healthy);
 
           database.execute("ALTER TABLE %s DROP CONSTRAINT later".formatted(table(kind)));
           Eventually.until(

@@ -12,7 +12,9 @@ import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.store.CellRow;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.StoreSettings;
+import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.TestDatabase;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -91,7 +93,7 @@ class RelaneTest {
     AtomicInteger handled = new AtomicInteger();
     try (RunningInbox running = inbox(database, Rig.LANES, handled).start()) {
       refused(() -> Schema.relane(database.dataSource(), 8), "has not stopped");
-      assertThat(running.healthy()).isTrue();
+      Eventually.until(Duration.ofMinutes(3), running::healthy);
     }
     Schema.relane(database.dataSource(), 8);
     refused(() -> inbox(database, Rig.LANES, handled).start(), "lanes(8)");

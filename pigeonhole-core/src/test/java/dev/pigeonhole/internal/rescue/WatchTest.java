@@ -69,7 +69,7 @@ class WatchTest {
   }
 
   @Test
-  void outagesWithALookBetweenThemKillNobody() {
+  void nodesStayAliveThroughOutages() {
     for (int i = 0; i < 100; i++) {
       assertThat(lookAfter(600 * SECOND, node(2, i / 2))).isEmpty();
       assertThat(lookAfter(SECOND, node(2, i / 2))).isEmpty();
