@@ -79,11 +79,15 @@ public final class RetryPolicy {
   }
 
   /**
-   * Limits how many attempts of one delivery may end, without counting as failures, with an error
-   * of the database that is not the fault of the handler, such as a deadlock or a lost connection.
-   * The wait after them doubles from 0.5 s up to the longest wait of this policy. Every further one
-   * counts; with 0 all of them count. Default 20. Attempts cut by a shutdown are part of this
-   * number.
+   * Limits how many attempts of one delivery may end with an error of the database that does not
+   * count as a failure of the handler, such as a deadlock or a lost connection. Such an error ended
+   * an attempt of a transactional handler, or the commit of what a plain handler has published.
+   *
+   * <p>The wait after these attempts doubles from 0.5 s up to 5 minutes, whatever the waits of this
+   * policy, so 20 of them take about an hour. Every further attempt that ends like this counts;
+   * with 0 all of them count. An attempt that ended before the handler was called never counts, for
+   * example because no connection was available. Attempts cut by a shutdown are part of this
+   * number. Default 20.
    */
   public RetryPolicy maxUncounted(int runs) {
     if (runs < 0) {

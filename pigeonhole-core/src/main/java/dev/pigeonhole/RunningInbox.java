@@ -25,13 +25,14 @@ public interface RunningInbox extends AutoCloseable {
   Map<String, String> sourceTroubles();
 
   /**
-   * Stops the sources, starts nothing new, lets running attempts end within the grace period,
+   * Starts nothing new, stops the sources, lets running attempts end within the grace period,
    * releases the rest uncounted, and gives the lanes back. Returns within the grace period, which
    * includes the sources, plus 2 s, also if the store hangs. Outcomes that could not be recorded
    * then are lost, and their handlers run again.
    *
-   * <p>Interrupting the closing thread cuts running attempts at once. A handler that closes its own
-   * inbox is waited for like any other: until the grace period is over.
+   * <p>Interrupting the closing thread cuts running attempts at once; their outcomes and the stop
+   * are still recorded. A handler that closes its own inbox is waited for like any other: until the
+   * grace period is over.
    */
   @Override
   void close();

@@ -161,8 +161,8 @@ public sealed interface InboxEvent {
       implements OfHandler {}
 
   /**
-   * An error of the database ended an attempt of a transactional handler. The attempt does not
-   * count as a failure and is retried.
+   * An error of the database ended an attempt of a transactional handler, or the commit of what a
+   * plain handler has published. The attempt does not count as a failure and is retried.
    *
    * @param runs how many attempts of this delivery have not counted so far, this one included
    * @param next the wait until the next attempt

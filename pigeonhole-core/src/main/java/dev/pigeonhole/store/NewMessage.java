@@ -88,7 +88,7 @@ public record NewMessage(
             || (storedOldest != null && typeNames.contains(storedOldest)));
   }
 
-  /** The same of another message that may be stored; none is like all. */
+  /** The same for another message that may be stored; null matches every message. */
   public boolean isCopyOf(@Nullable NewMessage other) {
     return other == null || isCopyOf(other.contentHash, other.type, other.oldestType());
   }

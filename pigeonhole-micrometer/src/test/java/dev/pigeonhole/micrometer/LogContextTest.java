@@ -265,7 +265,7 @@ class LogContextTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"KEEP, kept until an operator decides", "REJECT, 'refused, and not kept'"})
+  @CsvSource({"KEEP, kept until an operator decides", "REJECT, 'rejected, and not kept'"})
   void otherContentUnderAKnownIdIsALineThatProgramsCanRead(OnConflict onConflict, String said) {
     List<ILoggingEvent> log = lines(() -> conflict(onConflict));
 

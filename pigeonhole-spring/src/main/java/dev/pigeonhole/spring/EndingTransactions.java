@@ -77,7 +77,10 @@ final class EndingTransactions implements TransactionExecutionListener {
     INSTANCE.refused.putIfAbsent(holder, why);
   }
 
-  /** Of a commit that a synchronization refuses, managers tell only when everything is over. */
+  /**
+   * If a synchronization rejects the commit, the manager notifies listeners only after all
+   * callbacks.
+   */
   @Override
   public void afterBegin(TransactionExecution transaction, @Nullable Throwable failure) {
     ConnectionHolder holder = failure == null ? holder(transaction) : null;

@@ -184,8 +184,8 @@ public final class IdempotentMethods extends AbstractBeanFactoryAwareAdvisingPos
             guard.prepare(ours);
           } catch (InboxException e) {
             LOG.warn(
-                "The handlers of guarded methods could not be made known to the store. The first"
-                    + " call of each does it, with a connection besides that of its transaction: {}",
+                "Handlers of guarded methods were not registered at startup. The first call of each"
+                    + " registers its handler and needs a second connection for that: {}",
                 e.getMessage());
           }
         });

@@ -53,9 +53,8 @@ final class JoinedTransaction {
   }
 
   /**
-   * In a transaction of something else, Spring keeps a connection, too, that somebody has used
-   * here: until its end, and then nobody commits it. JPA says nothing of its connections, but does
-   * not mark them as kept.
+   * In a transaction of another resource, Spring also keeps a connection that was read from, and
+   * never commits it. JPA's connections are not marked as kept.
    */
   private boolean isOfTransaction(ConnectionHolder holder) {
     return probe.isInTransaction() || !holder.isSynchronizedWithTransaction();

@@ -211,7 +211,7 @@ class EndedTransactionTest {
   /** A commit that somebody refuses before it has begun is told of late. */
   @ParameterizedTest
   @MethodSource("cases")
-  void whatNobodyWouldCommitIsRefusedAfterARefusedCommitToo(Use use, Class<?> manager) {
+  void aWriteAfterARejectedCommitIsRefused(Use use, Class<?> manager) {
     try (World world = world(manager)) {
       List<@Nullable Throwable> thrown = new ArrayList<>();
       Runnable inIt = () -> world.transaction().executeWithoutResult(status -> use.in(world));

@@ -24,7 +24,7 @@ public final class ConflictLog {
     this.inbox = inbox;
   }
 
-  /** Says what becomes of the second copy, and nothing of what either of them carries. */
+  /** Logs what happens to the second copy, without the content of either. */
   public void tell(NewMessage second, MessageRef ref) {
     int leftOut = limit.leftOutBefore(System.nanoTime());
     if (leftOut < 0) {
@@ -37,15 +37,15 @@ public final class ConflictLog {
         .addKeyValue(LogContext.MESSAGE, Names.shown(second.id()))
         .addKeyValue("pigeonhole.code", ErrorCode.ID_CONFLICT.text())
         .log(
-            "{} Inbox {} knows {} of channel '{}' with other content or another type; the second copy is {}. Find"
-                + " out who used the id twice.{}",
+            "{} Conflict: {} of channel '{}' in inbox {} arrived again with other content or another"
+                + " type; the second copy is {}. Find the producer that used the id twice.{}",
             ErrorCode.ID_CONFLICT.text(),
-            inbox,
             Names.shown(ref.toString()),
             second.channel(),
+            inbox,
             second.onConflict() == OnConflict.KEEP
                 ? "kept until an operator decides"
-                : "refused, and not kept",
+                : "rejected, and not kept",
             leftOut == 0 ? "" : " (" + leftOut + " conflicts before this one were not logged)");
   }
 }
