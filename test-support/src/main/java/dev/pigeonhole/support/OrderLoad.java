@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -26,8 +27,10 @@ public final class OrderLoad implements AutoCloseable {
   private final AtomicInteger again = new AtomicInteger();
   private final List<Thread> customers = new ArrayList<>();
   private volatile @Nullable Throwable failure;
-  private volatile int deedAt;
-  private volatile Runnable deed = () -> {};
+  private volatile @Nullable Deed deed;
+
+  /** What happens at so many orders. */
+  private record Deed(int at, Runnable action, CountDownLatch done) {}
 
   /** Starts the customers, who wait to be {@link #allow allowed}. */
   public OrderLoad(HttpService service, int customers, int orders) {
@@ -48,11 +51,11 @@ public final class OrderLoad implements AutoCloseable {
 
   /**
    * Does this as soon as so many orders are taken, on the thread of the last of these customers,
-   * while the others are still waiting for their answers.
+   * while the others are still waiting for their answers. No further order is sent before it is
+   * done.
    */
   public void whenTaken(int count, Runnable action) {
-    deed = action;
-    deedAt = count;
+    deed = new Deed(count, action, new CountDownLatch(1));
   }
 
   /** How many orders the service has said that it has taken. */
@@ -77,16 +80,34 @@ public final class OrderLoad implements AutoCloseable {
     try {
       for (int i = next.getAndIncrement(); i < orders; i = next.getAndIncrement()) {
         allowed.acquire();
+        awaitDeed();
         int number = i;
         Eventually.until("an answer to order " + i, PATIENCE, () -> isTaken(number));
-        if (taken.incrementAndGet() == deedAt) {
-          deed.run();
-        }
+        doAt(taken.incrementAndGet());
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt(); // the test is over
     } catch (RuntimeException | AssertionError e) {
       failure = e;
+    }
+  }
+
+  private void awaitDeed() throws InterruptedException {
+    Deed next = deed;
+    if (next != null && taken.get() >= next.at()) {
+      next.done().await();
+    }
+  }
+
+  private void doAt(int count) {
+    Deed next = deed;
+    if (next == null || count != next.at()) {
+      return;
+    }
+    try {
+      next.action().run();
+    } finally {
+      next.done().countDown();
     }
   }
 

@@ -30,7 +30,7 @@ class PortsTest {
       for (int i = 0; i < 3; i++) {
         others.add(JavaProcess.of(Other.class).heap("32m").start());
       }
-      Set<Integer> blocks = new HashSet<>();
+      Set<Integer> blocks = new HashSet<>(Set.of(Ports.free() / 100));
       for (JavaProcess other : others) {
         String line = other.awaitLine("PORTS", PATIENCE);
         Set<Integer> ofOne = new HashSet<>();
@@ -38,7 +38,6 @@ class PortsTest {
         assertThat(ofOne).hasSizeBetween(2, 3).doesNotContainAnyElementsOf(blocks);
         blocks.addAll(ofOne);
       }
-      assertThat(blocks).doesNotContain(Ports.free() / 100);
     } finally {
       others.forEach(JavaProcess::close);
     }
