@@ -27,11 +27,21 @@ class VerifyTest {
   private static final String MAVEN =
       """
       #!/usr/bin/env bash
-      echo "mvn $*" >>calls
+      echo "mvn $* with $MAVEN_OPTS on $JAVA_HOME" >>calls
       [ ! -e hang ] || { echo $$ >hanging && exec sleep 1000; }
       mkdir -p module/target/surefire-reports
       [ ! -e results ] || sed 's/.*/<testsuite name="a.BTest" &>/' results >module/target/surefire-reports/TEST-a.BTest.xml
+      if [ -e many ]; then
+        for i in {1..2000}; do : >"module/target/surefire-reports/TEST-of.a.module.with.many.tests.Number$i.xml"; done
+      fi
       [ ! -e broken ]
+      """;
+
+  /** Always the same day: a report has its name from the day, and a test may run at midnight. */
+  private static final String DATE =
+      """
+      #!/bin/sh
+      [ "$2" = +%F ] && echo 2026-01-02 || echo '2026-01-02 03:04'
       """;
 
   private static final String GOOD = "tests=\"3\" errors=\"0\" skipped=\"0\" failures=\"0\"";
@@ -49,10 +59,14 @@ class VerifyTest {
     executable("verify", Files.readString(ROOT.resolve("verify")));
     executable("test-support/without-services", "#!/bin/sh\nexec \"$@\"\n");
     executable("bin/mvn", MAVEN);
+    executable("bin/date", DATE);
     for (String server : List.of("redis-server", "rabbitmq-server", "apt-get", "sudo")) {
       executable("bin/" + server, "#!/bin/sh\n");
     }
-    write(".gitignore", "target/\nbin/\ncalls\noutput\nresults\nhang\nhanging\nbroken\n");
+    jdk("17.0.1");
+    write(
+        ".gitignore",
+        "target/\nbin/\njdk-*/\ncalls\noutput\nresults\nmany\nhang\nhanging\nbroken\n");
     write("results", GOOD);
     git("init", "-q");
     commit("sources");
@@ -77,11 +91,26 @@ class VerifyTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"--part", "--part=test", "--ful", "tests", "--part tests now"})
+  @ValueSource(
+      strings = {
+        "--part",
+        "--part=",
+        "--only=",
+        "--part=test",
+        "--ful",
+        "tests",
+        "--part tests now"
+      })
   void wrongUsageEndsWithAHint(String arguments) throws Exception {
     Run run = verify(arguments.split(" "));
     assertThat(run.exit()).isEqualTo(2);
     assertThat(run.output()).contains("verify: ", "Try: ./verify --");
+    assertThat(project.resolve("calls")).doesNotExist();
+  }
+
+  @Test
+  void anEmptyNameOfAPartIsWrongUsage() throws Exception {
+    assertThat(verify("--part", "").exit()).isEqualTo(2);
     assertThat(project.resolve("calls")).doesNotExist();
   }
 
@@ -94,6 +123,46 @@ class VerifyTest {
     assertThat(read("target/verify.json")).contains("\"ok\": true", "\"tests\": 3");
     assertThat(read("calls"))
         .contains("verify -Dpigeonhole.size=small -Dfast -pl pigeonhole-testkit");
+  }
+
+  @Test
+  void manyReportsAreRead() throws Exception {
+    write("many", "");
+    Run run = verify("--part", "jupiter5");
+    assertThat(run.output()).contains("3 passed, 0 failed, 0 skipped");
+    assertThat(run.exit()).isZero();
+  }
+
+  @Test
+  void aCollectorThatTheCallerChoosesIsKept() throws Exception {
+    verify("--part", "jupiter5");
+    assertThat(read("calls")).contains("-XX:TieredStopAtLevel=1 -XX:+UseParallelGC");
+    verify("--part", "jupiter5", "MAVEN_OPTS=-Xmx1g -XX:+UseG1GC");
+    assertThat(read("calls"))
+        .contains("-XX:TieredStopAtLevel=1 -Xmx1g -XX:+UseG1GC")
+        .doesNotContain("UseParallelGC");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"11.0.2, 3", "1.8.0_402, 3", "17.0.1, 0", "25, 0"})
+  void smallSizeNeedsJdk17OrNewer(String version, int exit) throws Exception {
+    Run run = verify("--part", "jupiter5", "JAVA_HOME=" + jdk(version));
+    assertThat(run.exit()).isEqualTo(exit);
+    assertThat(run.output().contains("missing: openjdk-17-jdk-headless")).isEqualTo(exit == 3);
+  }
+
+  @Test
+  void fullSizeRunsOnJdk17WhereverItIs() throws Exception {
+    Path jdk17 = jdk("17.0.1");
+    Path jdk21 = jdk("21.0.1");
+    Run wrong = verify("--full", "--part", "jupiter5", "JAVA_HOME_17=" + jdk21);
+    assertThat(wrong.exit()).isEqualTo(3);
+    assertThat(project.resolve("calls")).doesNotExist();
+
+    verify("--full", "--part", "jupiter5", "JAVA_HOME_17=" + jdk17, "JAVA_HOME=" + jdk21);
+    assertThat(read("calls")).contains("on " + jdk17);
+    verify("--full", "--part", "jupiter5", "JAVA_HOME_17=", "JAVA_HOME=" + jdk17);
+    assertThat(read("calls")).contains("on " + jdk17);
   }
 
   @ParameterizedTest
@@ -172,11 +241,13 @@ class VerifyTest {
         new ProcessBuilder(command.stream().filter(each -> !each.matches("[A-Z].*")).toList());
     var environment = builder.environment();
     environment.put("PATH", project.resolve("bin") + File.pathSeparator + environment.get("PATH"));
-    environment.put("JAVA_HOME", System.getProperty("java.home"));
-    environment.put("JAVA_HOME_17", System.getProperty("java.home"));
+    environment.keySet().removeAll(List.of("MAVEN_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"));
+    environment.put("JAVA_HOME", project.resolve("jdk-17.0.1").toString());
+    environment.put("JAVA_HOME_17", project.resolve("jdk-17.0.1").toString());
     for (String each : command) {
       if (each.matches("[A-Z].*")) {
-        environment.put(each.split("=")[0], each.split("=")[1]);
+        String[] nameAndValue = each.split("=", 2);
+        environment.put(nameAndValue[0], nameAndValue[1]);
       }
     }
     return builder
@@ -216,6 +287,13 @@ class VerifyTest {
     Path file = project.resolve(path);
     Files.createDirectories(file.getParent());
     Files.writeString(file, text);
+  }
+
+  /** The home of a JDK that can only tell its version. */
+  private Path jdk(String version) throws IOException {
+    Path home = project.resolve("jdk-" + version);
+    executable(home + "/bin/javac", "#!/bin/sh\necho javac " + version + "\n");
+    return home;
   }
 
   private void executable(String path, String text) throws IOException {

@@ -102,7 +102,7 @@ class HttpTransportTest extends TransportContract {
         Partner.answering(
             out -> {
               try {
-                boolean unused = never.await(6, TimeUnit.SECONDS);
+                boolean unused = never.await(11, TimeUnit.SECONDS);
               } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
               }
@@ -113,7 +113,7 @@ class HttpTransportTest extends TransportContract {
           Stream.of("m-1", "m-2", "m-3")
               .map(id -> Envelope.of("http", "x").id(id).type("t").build())
               .toList();
-      List<Sent> sent = transport.send(envelopes, Duration.ofSeconds(10));
+      List<Sent> sent = transport.send(envelopes, Duration.ofSeconds(20));
 
       assertThat(sent.get(0)).isEqualTo(new Sent.Confirmed());
       assertThat(sent.subList(1, 3))

@@ -2,6 +2,7 @@ package dev.pigeonhole.kafka;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.KafkaServer;
 import dev.pigeonhole.transport.Envelope;
 import java.time.Duration;
@@ -29,12 +30,15 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** A real broker, a group of its own, and what tests ask and tell it. */
 final class TestBroker implements AutoCloseable {
+  private static final Duration LIMIT = Duration.ofMinutes(3);
+
   final String group = "group-" + UUID.randomUUID();
   private final String bootstrap;
   private final Admin admin;
@@ -88,11 +92,20 @@ final class TestBroker implements AutoCloseable {
     return name;
   }
 
+  /** Returns when each of its partitions can be written to. */
   void create(String name, int partitions, Map<String, String> settings) {
     get(
         admin
             .createTopics(List.of(new NewTopic(name, partitions, (short) 1).configs(settings)))
             .all());
+    Eventually.until(
+        "the partitions of " + name,
+        LIMIT,
+        () -> {
+          List<TopicPartitionInfo> all =
+              admin.describeTopics(List.of(name)).allTopicNames().get().get(name).partitions();
+          return all.size() == partitions && all.stream().allMatch(each -> each.leader() != null);
+        });
   }
 
   static Envelope.Builder envelope(String topic, String id) {

@@ -48,7 +48,11 @@ import org.springframework.util.backoff.FixedBackOff;
 /** Listeners of Spring for Apache Kafka behind a guard, with a real broker. */
 class KafkaListenerTest {
   private static final int PARTITIONS = 4;
-  private static final Duration POLL_INTERVAL = Duration.ofSeconds(5);
+
+  /** Long enough for four consumers that poll on a busy machine. */
+  private static final Duration POLL_INTERVAL = Duration.ofSeconds(10);
+
+  private static final Duration OUTAGE = POLL_INTERVAL.plusSeconds(2);
 
   /** A topic and a group of its own. */
   record Names(String topic, String group) {
@@ -304,7 +308,7 @@ class KafkaListenerTest {
       Eventually.until(
           "an outage that is longer than the poll interval",
           Charges.LIMIT,
-          () -> shop.failures() > 1 && System.nanoTime() - began > 2 * POLL_INTERVAL.toNanos());
+          () -> shop.failures() > 1 && System.nanoTime() - began > OUTAGE.toNanos());
       proxy.refuse(false);
 
       shop.awaitCommitted();

@@ -12,6 +12,7 @@ import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -45,16 +46,17 @@ class CrashLoopTest {
             .isBetween(1L, (long) CrashLoopWorker.SLOTS);
       }
 
-      try (JavaProcess worker = worker(database, 2_000)) {
+      try (JavaProcess worker = worker(database, 20_000)) {
         worker.awaitLine("READY", PATIENCE);
         Eventually.until("a suspect that runs alone", PATIENCE, () -> runningAlone(database) > 0);
         long before = suspects(database);
         accept(inbox, CrashLoopWorker.BESIDE, BESIDE);
         Eventually.until(
             "all of the handler beside", PATIENCE, () -> receipts(database, "beside") == BESIDE);
-        assertThat(suspects(database))
-            .as("suspects that wait while the other handler goes on, of %d", before)
-            .isPositive();
+        Eventually.until(
+            "suspects that wait while the other handler goes on, of " + before,
+            PATIENCE,
+            () -> suspects(database) > 0);
       }
     }
   }
@@ -67,13 +69,27 @@ class CrashLoopTest {
             .toList());
   }
 
-  /** A process that has handled a few, has some under way, and is killed. */
+  /**
+   * A process that has handled a few, has some under way, and is killed. There are moments without
+   * a mark, so it is paused, and looked at when its last statements have come to an end.
+   */
   private static void dieWhileWorking(TestDatabase database, int marks) {
     try (JavaProcess worker = worker(database, 100)) {
       worker.awaitLine("READY", PATIENCE);
       long enough = receipts(database, "slow") + 5L * CrashLoopWorker.SLOTS;
       Eventually.until("receipts", PATIENCE, () -> receipts(database, "slow") >= enough);
-      Eventually.until("marks", PATIENCE, () -> suspects(database) >= marks);
+      Eventually.until(
+          "marks",
+          PATIENCE,
+          () -> {
+            worker.pause();
+            TimeUnit.MILLISECONDS.sleep(100);
+            if (suspects(database) >= marks) {
+              return true;
+            }
+            worker.resume();
+            return false;
+          });
       worker.kill9();
     }
   }

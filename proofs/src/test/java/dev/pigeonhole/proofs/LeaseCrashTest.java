@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.lease.LeaseGuard;
+import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.RedisServer;
 import java.time.Duration;
@@ -42,6 +43,7 @@ class LeaseCrashTest {
         worker.awaitLine("RUNNING", PATIENCE);
         // Longer than the lease: the living owner renews it.
         TimeUnit.MILLISECONDS.sleep(LeaseWorker.LEASE.toMillis() * 3 / 2);
+        awaitRenewal(id);
         assertThat(run(id, Duration.ZERO)).isInstanceOf(Guarded.Busy.class);
         worker.kill9();
       }
@@ -81,6 +83,15 @@ class LeaseCrashTest {
     }
     assertThat(run("alone", Duration.ZERO)).isInstanceOf(Guarded.Repeat.class);
     assertThat(jedis.get(LeaseWorker.effects("alone"))).isEqualTo("1");
+  }
+
+  /** Returns when most of a lease lies ahead, so that a slow machine does not outlive it. */
+  private void awaitRenewal(String id) {
+    long fresh = LeaseWorker.LEASE.toMillis() * 9 / 10;
+    Eventually.until(
+        "a renewal",
+        PATIENCE,
+        () -> jedis.keys("*/" + id).stream().anyMatch(name -> jedis.pttl(name) > fresh));
   }
 
   private Guarded<String> run(String id, Duration patience) {

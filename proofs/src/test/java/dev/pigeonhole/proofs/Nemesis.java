@@ -182,8 +182,17 @@ final class Nemesis implements AutoCloseable {
     return cutConnections;
   }
 
+  /** One that works: what replaces a former victim takes its time to start. */
   private JavaProcess takeOne() {
-    return fleet.remove(random.nextInt(fleet.size()));
+    Eventually.until("a worker that is ready", PATIENCE, () -> !ready().isEmpty());
+    List<JavaProcess> ready = ready();
+    JavaProcess one = ready.get(random.nextInt(ready.size()));
+    fleet.remove(one);
+    return one;
+  }
+
+  private List<JavaProcess> ready() {
+    return fleet.stream().filter(worker -> worker.output().contains("READY")).toList();
   }
 
   private JavaProcess started() {

@@ -44,6 +44,9 @@ class PausedGuardTest {
   /** A few milliseconds each, while the key is held for 25 s. */
   private static final int OTHERS = 20;
 
+  /** Before that the key is still held: for 25 s, a few of which may pass until the pause. */
+  private static final Duration SURELY_HELD = Duration.ofSeconds(20);
+
   static Stream<Arguments> places() {
     Random random = new Random(Size.seed("paused guards"));
     List<Arguments> places = new ArrayList<>();
@@ -78,12 +81,16 @@ class PausedGuardTest {
         String held = onlyOpenKey(database, stoppedLog);
 
         callOthers(living, guard);
-        assertThat(living.call(guard.waitingAtMost(Duration.ofSeconds(1)), held))
-            .as("%s is still held, so none of the others has waited for it", held)
-            .isInstanceOf(Guarded.Busy.class);
+        Guarded<String> result = living.call(guard.waitingAtMost(Duration.ofSeconds(1)), held);
         Duration others = since(began);
-
-        assertThat(callUntilFree(living, guard, held))
+        if (result instanceof Guarded.Busy) {
+          result = callUntilFree(living, guard, held);
+        } else {
+          assertThat(others)
+              .as("%s was free, and only a machine that is very slow comes here after that", held)
+              .isGreaterThan(SURELY_HELD);
+        }
+        assertThat(result)
             .as("the stopped process has committed nothing")
             .isInstanceOf(Guarded.Ran.class);
         Duration free = since(began);

@@ -62,8 +62,8 @@ class PausedProcessTest {
 
   @ParameterizedTest
   @MethodSource("places")
-  void whoeverIsPausedInATransactionDelaysNobodyElse(
-      DatabaseKind kind, String point, @TempDir Path ledgers) throws Exception {
+  void aPausedProcessDelaysNoOtherHandler(DatabaseKind kind, String point, @TempDir Path ledgers)
+      throws Exception {
     try (TestDatabase database = TestDatabases.open(kind)) {
       Schema.migrate(database.dataSource());
       Tables.createEffects(database);
@@ -96,7 +96,7 @@ class PausedProcessTest {
           System.out.printf(
               "%s paused at %s: others settle %d a second, normally %d (%.2f)%n",
               kind, point, meanwhile, normal, meanwhile / (double) normal);
-          assertThat(running.healthy()).isTrue();
+          Eventually.until(Duration.ofMinutes(3), running::healthy);
         }
       }
       assertThat(

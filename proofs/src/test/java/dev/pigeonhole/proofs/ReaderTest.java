@@ -63,9 +63,10 @@ class ReaderTest {
 
   /**
    * One writer hands over what it accepts; the other accepts in transactions of its own, some of
-   * which commit behind the cursor, and a few so late that only the sweep can find them. A reader
-   * without look-back and sweep loses those; one without the set of open rows and its tombstones
-   * runs some rows twice although nothing failed.
+   * which commit behind the cursor, and a few so late that only the sweep can find them: at least
+   * the first does so, and the second comes late. A reader without look-back and sweep loses those;
+   * one without the set of open rows and its tombstones runs some rows twice although nothing
+   * failed.
    *
    * @param snapshot whether somebody keeps an old snapshot open, so that nothing can be cleaned up
    */
@@ -98,10 +99,10 @@ class ReaderTest {
           connection.setAutoCommit(false);
           inbox.accept(connection, CHANNEL, batch("b", i, batchSize));
           int dice = random.nextInt(200);
-          if (dice >= 9) {
+          if (i > 1 && dice >= 9) {
             commit(connection, 0);
           } else {
-            boolean onlySweep = dice == 8 || i == 0;
+            boolean onlySweep = i == 0 || (i > 1 && dice == 8);
             (onlySweep ? tooLate : late).incrementAndGet();
             int delay = onlySweep ? 4_000 : random.nextInt(300, 1_200);
             commits.add(committers.submit(() -> commit(connection, delay)));
@@ -142,7 +143,6 @@ class ReaderTest {
         assertThat(lost).as("lost").isEmpty();
         assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
         assertThat(needless).as("needless invocations").isZero();
-        assertThat(late).as("late commits").hasPositiveValue();
       }
     } finally {
       committers.shutdownNow();
@@ -242,7 +242,7 @@ class ReaderTest {
             () ->
                 inbox
                     .find(CHANNEL, "head", handler)
-                    .filter(delivery -> delivery.failures() == 1)
+                    .filter(delivery -> delivery.failures() >= 1)
                     .isPresent());
         System.out.println("FAILED " + handler);
       }
@@ -271,9 +271,13 @@ class ReaderTest {
 
   private void sometimesFailing(Received<String> received) {
     String id = received.message().id();
-    invocations.computeIfAbsent(handledAs(received), none -> new AtomicInteger()).incrementAndGet();
-    if (received.attempt() == 1 && fails(id, received.handler())) {
-      throw new IllegalStateException("first attempt");
+    int invocation =
+        invocations
+            .computeIfAbsent(handledAs(received), none -> new AtomicInteger())
+            .incrementAndGet();
+    // Not by the attempt: one that fails while its node does not beat is not counted.
+    if (invocation == 1 && fails(id, received.handler())) {
+      throw new IllegalStateException("first invocation");
     }
   }
 

@@ -43,9 +43,10 @@ final class SourceWorker {
   static void work(String[] args, MessageSource source, Supplier<Optional<String>> trouble)
       throws Exception {
     ParentWatch.install();
+    // A pool reads its settings again once in such a period, and otherwise every 30 s.
+    System.setProperty("com.zaxxer.hikari.housekeeping.periodMs", "500");
     TestDatabase database = TestDatabase.attach(args[0], args[1], args[2]);
     try (HikariDataSource pool = database.pool(12)) {
-      pool.setConnectionTimeout(POOL_WAIT_MILLIS);
       Channel channel =
           Channel.named("sources")
               .on(String.class)
@@ -67,6 +68,7 @@ final class SourceWorker {
                           event -> System.out.println("REPEATED " + event.message().id())))
               .build()
               .start();
+      pool.setConnectionTimeout(POOL_WAIT_MILLIS); // the start may take longer
       Runtime.getRuntime().addShutdownHook(new Thread(running::close));
       watch(trouble);
       System.out.println("READY");

@@ -8,7 +8,6 @@ import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.MessageHandler;
 import dev.pigeonhole.PoisonException;
-import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
@@ -64,6 +63,7 @@ class ZombieTest {
                 freshAttempt.countDown();
                 mayEnd.await();
               },
+              Duration.ofSeconds(2),
               InboxListener.create());
       inbox.accept(CHANNEL, Message.of("m-1", "hello"));
       try (JavaProcess zombie =
@@ -102,20 +102,29 @@ class ZombieTest {
   }
 
   private static Inbox inbox(
-      HikariDataSource pool, MessageHandler<String> handler, InboxListener listener) {
+      HikariDataSource pool,
+      MessageHandler<String> handler,
+      Duration deadAfter,
+      InboxListener listener) {
     return Inbox.on(JdbcStore.of(pool))
         .named("zombie")
         .channel(Channel.named(CHANNEL).on(String.class).handleMessage("slow", handler).build())
         .beat(Duration.ofMillis(500))
-        .deadAfter(Duration.ofSeconds(2))
-        // One failure is enough to poison.
-        .retry(RetryPolicy.fixed(Duration.ofMillis(50)).maxAttempts(1))
+        .deadAfter(deadAfter)
         .listener(listener)
         .build();
   }
 
   /** Begins an attempt, is paused in it, and fails it after it has been woken up. */
   static final class Sleeper {
+    /**
+     * It never takes the living for dead, however long they stand still. For as long it believes
+     * that it may start what it has, so it may also begin the fresh attempt a second time.
+     */
+    private static final Duration DEAD_AFTER = Duration.ofMinutes(10);
+
+    private static final AtomicInteger INVOCATIONS = new AtomicInteger();
+
     private Sleeper() {}
 
     public static void main(String[] args) throws Exception {
@@ -123,16 +132,22 @@ class ZombieTest {
       TestDatabase database = TestDatabase.attach(args[0], args[1], args[2]);
       try (HikariDataSource pool = database.pool(8)) {
         Path mayFail = Path.of(args[3]);
-        inbox(pool, received -> failWhenItMay(mayFail), refusals()).start().awaitStopped();
+        inbox(pool, received -> failWhenItMay(mayFail), DEAD_AFTER, refusals())
+            .start()
+            .awaitStopped();
       }
     }
 
     private static void failWhenItMay(Path file) throws InterruptedException {
+      if (INVOCATIONS.incrementAndGet() > 1) {
+        new CountDownLatch(1).await(); // a failure of this one would be a rightful one
+      }
       System.out.println("BEGUN");
       while (Files.notExists(file)) {
         TimeUnit.MILLISECONDS.sleep(10);
       }
-      throw new IllegalStateException("late failure of a zombie");
+      // Any other exception would not count once its node has learned that it was declared dead.
+      throw new PoisonException("late failure of a zombie");
     }
 
     private static InboxListener refusals() {

@@ -27,7 +27,8 @@ public final class Demo {
   private static final int INTERRUPTED = 130;
 
   /** Counting takes a moment; whoever interrupts does not want to wait for long. */
-  private static final int LONGEST_COUNT_SECONDS = 20;
+  private static final int LONGEST_COUNT_SECONDS =
+      Integer.getInteger("pigeonhole.demo.count-seconds", 20);
 
   private final Options options;
   private final PrintStream out;

@@ -28,7 +28,7 @@ class KilledServiceTest {
       "full".equals(System.getProperty("pigeonhole.size")) ? 1_000 : 200;
 
   /** While it holds, orders come faster than stock is reserved, whatever the machine. */
-  private static final String SLOWLY = "--stock-per-second=2";
+  private static final String SLOWLY = "--stock-per-second=0.2";
 
   @Test
   void everyOrderHasItsEffectsOnceThoughTheServiceIsKilled() throws Exception {
@@ -41,7 +41,10 @@ class KilledServiceTest {
       load.allow(ORDERS * 2 / 3);
       load.awaitTaken(ORDERS / 3);
       assertThat(handler(service, "reserve-stock").path("pending").asLong()).isPositive();
-      assertThat(service.get("/actuator/health").body()).isEqualTo("{\"status\":\"UP\"}");
+      Eventually.passes(
+          LONG,
+          () ->
+              assertThat(service.get("/actuator/health").body()).isEqualTo("{\"status\":\"UP\"}"));
       service.process().kill9();
       assertThat(database.count("SELECT count(*) FROM reservation"))
           .as("reservations, of orders that were taken before the kill")

@@ -51,7 +51,7 @@ class OverRabbitMqTest {
       assertThat(service.counts().toString()).isEqualTo(all);
       assertThat(service.json("/actuator/health").at("/components/rabbit/status").asString())
           .isEqualTo("UP");
-      assertThat(service.toSend()).isZero();
+      Eventually.until(LONG, () -> service.toSend() == 0);
       JsonNode info = service.json("/actuator/info").path("pigeonhole");
       assertThat(info.path("version").asString()).isEqualTo(ExecutableJar.version());
       assertThat(info.path("store").asString()).contains("PostgreSQL");
