@@ -23,8 +23,11 @@ import java.lang.management.MemoryType;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -122,6 +125,37 @@ class MemoryTest {
     }
   }
 
+  /** Nearly as many headers as an inbox takes by default, and next to no content. */
+  @Test
+  @Tag("full")
+  void largeHeadersWaitInTheStoreLikeContent() {
+    int messages = 2_500;
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
+      Schema.migrate(database.dataSource());
+      Inbox inbox = inbox(database.pool(6), new AtomicInteger());
+      String header = "h".repeat(60_000);
+      for (int first = 0; first < messages; first += 100) {
+        inbox.accept(
+            CHANNEL,
+            IntStream.range(first, first + 100)
+                .mapToObj(number -> Message.of("m-" + number, "x").header("trace", header))
+                .toList());
+      }
+      try (JavaProcess worker =
+          JavaProcess.of(Delivering.class)
+              .heap("64m")
+              .option("-XX:+ExitOnOutOfMemoryError")
+              .systemProperty("slow", "20") // so that the reader is ahead of the handler
+              .args(database.jdbcUrl(), database.user(), database.password(), messages)
+              .start()) {
+        worker.awaitLine("PEAK", PATIENCE);
+        assertThat(worker.waitFor(Duration.ofMinutes(2))).as("exit code").isZero();
+      }
+      assertThat(Tables.count(database, "receipt")).isEqualTo(messages);
+      assertThat(Tables.count(database, "poison")).isZero();
+    }
+  }
+
   private static void accept(Inbox inbox, String ids, int messages, String payload) {
     int together = Math.max(1, Math.min(BATCH, (8 << 20) / payload.length()));
     for (int first = 0; first < messages; first += together) {
@@ -146,7 +180,12 @@ class MemoryTest {
         .channel(
             dev.pigeonhole.Channel.named(CHANNEL)
                 .on(String.class)
-                .handle("count", payload -> handled.incrementAndGet())
+                .handle(
+                    "count",
+                    payload -> {
+                      TimeUnit.MILLISECONDS.sleep(Integer.getInteger("slow", 0));
+                      handled.incrementAndGet();
+                    })
                 .build())
         .listener(
             event -> {

@@ -1,6 +1,8 @@
 package dev.pigeonhole.support;
 
+import java.sql.SQLException;
 import java.time.Duration;
+import org.h2.api.ErrorCode;
 
 /** Tells when a statement stands still because somebody else holds a row. */
 public final class LockWaits {
@@ -36,6 +38,19 @@ public final class LockWaits {
           case H2 ->
               "SELECT count(*) FROM information_schema.sessions WHERE blocker_id IS NOT NULL";
         };
-    return database.count(waiting) > 0;
+    try {
+      return database.count(waiting) > 0;
+    } catch (IllegalStateException e) {
+      if (isUnreadable(e)) {
+        return false;
+      }
+      throw e;
+    }
+  }
+
+  /** H2 fails with an internal error if a transaction ends while it lists the sessions. */
+  private static boolean isUnreadable(IllegalStateException e) {
+    return e.getCause() instanceof SQLException cause
+        && cause.getErrorCode() == ErrorCode.GENERAL_ERROR_1;
   }
 }

@@ -1,12 +1,13 @@
 package dev.pigeonhole.internal.dispatch;
 
+import dev.pigeonhole.Failure;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * How much content waits for the slots of one handler, and for how many rows more there is memory.
- * What a row will bring is known only when it is loaded, so it is taken for as large as the last
- * ones were; {@link LoadLimit} keeps a load small whose rows are larger than that. Rows are added
- * by one thread and removed by many.
+ * Headers, and the failure before a retry, count as well. What a row will bring is known only when
+ * it is loaded, so it is taken for as large as the last ones were; {@link LoadLimit} keeps a load
+ * small whose rows are larger than that. Rows are added by one thread and removed by many.
  */
 final class ContentBudget {
   private static final long FIRST_GUESS = 1 << 10;
@@ -36,6 +37,9 @@ final class ContentBudget {
 
   private static long size(Work work) {
     byte[] content = work.message().content();
-    return content == null ? 0 : content.length;
+    Failure previous = work.previous();
+    return (content == null ? 0 : content.length)
+        + work.message().headers().length
+        + (previous == null ? 0 : previous.message().length() + previous.stack().length());
   }
 }

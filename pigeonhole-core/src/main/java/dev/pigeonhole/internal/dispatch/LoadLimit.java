@@ -7,6 +7,7 @@ package dev.pigeonhole.internal.dispatch;
 final class LoadLimit {
   private static final long MOST = 16 << 20;
   private static final int SUCCESSES_TO_DOUBLE = 100;
+  private static final long LONGEST_FAILURE = 10_000;
 
   private final long most;
   private long bytes;
@@ -28,6 +29,11 @@ final class LoadLimit {
 
   long bytes() {
     return bytes;
+  }
+
+  /** How many recorded failures a load may bring, each with its message and its stack. */
+  int failures() {
+    return (int) Math.max(1, bytes / LONGEST_FAILURE);
   }
 
   /** Answers whether a smaller load can be tried. */

@@ -115,7 +115,13 @@ final class Loader {
   private List<Work> works(List<Delivery> rows, long normal, Set<Delivery> marked) {
     Set<Long> seqs = new LinkedHashSet<>();
     List<Delivery> retried = new ArrayList<>();
+    List<Delivery> now = new ArrayList<>(rows.size());
     for (Delivery row : rows) {
+      if (row.failures() > 0 && retried.size() >= limit.failures()) {
+        waitsFirst(row, marked);
+        continue;
+      }
+      now.add(row);
       seqs.add(row.seq());
       if (row.failures() > 0) {
         retried.add(row);
@@ -123,15 +129,12 @@ final class Loader {
     }
     Loaded loaded = load(List.copyOf(seqs));
     Map<Delivery, Failure> failures = retried.isEmpty() ? Map.of() : store.lastFailures(retried);
-    List<Work> works = new ArrayList<>(rows.size());
-    for (Delivery row : rows) {
+    List<Work> works = new ArrayList<>(now.size());
+    for (Delivery row : now) {
       StoredMessage message = loaded.messages().get(row.seq());
       CellState cell = cells.get(row.cell());
       if (loaded.left().contains(row.seq())) {
-        lines.of(row.cell()).waitsFirst(row);
-        if (cell != null && marked.contains(row)) {
-          cells.marked(cell, -1); // it is marked once more when its turn comes
-        }
+        waitsFirst(row, marked);
       } else if (message != null && !message.isOf(row)) {
         gone.accept(row);
       } else if (message == null) {
@@ -149,6 +152,15 @@ final class Loader {
       }
     }
     return works;
+  }
+
+  /** The load was full before its turn came. */
+  private void waitsFirst(Delivery row, Set<Delivery> marked) {
+    lines.of(row.cell()).waitsFirst(row);
+    CellState cell = cells.get(row.cell());
+    if (cell != null && marked.contains(row)) {
+      cells.marked(cell, -1); // it is marked once more when its turn comes
+    }
   }
 
   private Loaded load(List<Long> seqs) {

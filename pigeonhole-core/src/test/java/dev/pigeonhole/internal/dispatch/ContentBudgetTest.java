@@ -2,6 +2,9 @@ package dev.pigeonhole.internal.dispatch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.Failure;
+import java.time.Instant;
 import org.junit.jupiter.api.Test;
 
 class ContentBudgetTest {
@@ -33,6 +36,24 @@ class ContentBudgetTest {
 
     line.wakeWorkers();
     assertThat(line.takes(2_000)).isBetween(8, 32);
+  }
+
+  @Test
+  void headersCount() {
+    for (int i = 0; i < 300; i++) {
+      line.enqueue(Handlers.work(i + 1, "x", new byte[60_000], null));
+    }
+    assertThat(line.takes(2_000)).isNotPositive();
+  }
+
+  @Test
+  void theFailureBeforeARetryCounts() {
+    Failure failure =
+        new Failure(ErrorCode.HANDLER_FAILED, "T", "down", "x".repeat(8_000), "f", Instant.EPOCH);
+    for (int i = 0; i < 2_100; i++) {
+      line.enqueue(Handlers.work(i + 1, "x", new byte[0], failure));
+    }
+    assertThat(line.takes(2_000)).isNotPositive();
   }
 
   @Test

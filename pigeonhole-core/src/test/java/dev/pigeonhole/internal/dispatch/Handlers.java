@@ -1,5 +1,6 @@
 package dev.pigeonhole.internal.dispatch;
 
+import dev.pigeonhole.Failure;
 import dev.pigeonhole.HandlerKey;
 import dev.pigeonhole.MessageHandler;
 import dev.pigeonhole.OnPoison;
@@ -14,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** Handlers, lines and attempts for tests of the parts that deal with them. */
 final class Handlers {
@@ -57,14 +59,19 @@ final class Handlers {
   }
 
   static Attempt attempt(BoundHandler handler, Delivery row) {
-    return new Attempt("inbox", work(row, ""), handler, new Breaker(null), () -> false);
+    return new Attempt(
+        "inbox", work(row, "", new byte[0], null), handler, new Breaker(null), () -> false);
   }
 
   static Work work(long seq, String text) {
-    return work(Rows.row(seq), text);
+    return work(Rows.row(seq), text, new byte[0], null);
   }
 
-  private static Work work(Delivery row, String text) {
+  static Work work(long seq, String text, byte[] headers, @Nullable Failure previous) {
+    return work(Rows.row(seq), text, headers, previous);
+  }
+
+  private static Work work(Delivery row, String text, byte[] headers, @Nullable Failure previous) {
     byte[] content = text.getBytes(StandardCharsets.UTF_8);
     StoredMessage message =
         new StoredMessage(
@@ -78,11 +85,11 @@ final class Handlers {
             null,
             content,
             TEXT,
-            new byte[0],
+            headers,
             Hashes.content(TEXT, content),
             null,
             Instant.EPOCH,
             Map.of());
-    return new Work(row, message, null, 1, 1, 0);
+    return new Work(row, message, previous, 1, 1, 0);
   }
 }

@@ -99,7 +99,7 @@ final class AdminDetail {
           }
           FoundMessage found = message.get();
           Map<List<Long>, Failure> failures =
-              JdbcDeliveries.newestFailures(session, statements, List.of(found.seq()));
+              JdbcDeliveries.newestFailures(session, statements, List.of(found.seq()), "");
           String text =
               families
                   .ofKin(session, STATE, family)

@@ -44,12 +44,16 @@ final class JdbcDeliveries implements Deliveries {
             LIMIT %3$d) w%1$d
       """;
 
-  // Index: failure_pk.
-  private static final String FAILURES =
+  // Index: failure_pk, with ten rows for each delivery at most. Only the newest is sent, with its
+  // stack: ten of each handler of each message would be too much for a small heap.
+  private static final String NEWEST_FAILURES =
       """
-      SELECT seq, handler, number, error_code, error_type, error_text, stack, fingerprint, failed_at
-      FROM {failure}
-      WHERE seq :seqs
+      SELECT f.seq, f.handler, f.error_code, f.error_type, f.error_text, f.stack, f.fingerprint,
+             f.failed_at
+      FROM {failure} f
+      WHERE f.seq :seqs %s
+        AND f.number = (SELECT max(n.number) FROM {failure} n
+                        WHERE n.seq = f.seq AND n.handler = f.handler)
       """;
 
   // Index: delivery_pk or later_pk.
@@ -129,13 +133,19 @@ final class JdbcDeliveries implements Deliveries {
     if (deliveries.isEmpty()) {
       return Map.of();
     }
+    String handlers =
+        deliveries.stream()
+            .map(each -> String.valueOf(each.cell().handler()))
+            .distinct()
+            .collect(Collectors.joining(", ", "AND f.handler IN (", ")"));
     Map<List<Long>, Failure> newest =
         jdbc.read(
             session ->
                 newestFailures(
                     session,
                     statements,
-                    deliveries.stream().map(Delivery::seq).distinct().toList()));
+                    deliveries.stream().map(Delivery::seq).distinct().toList(),
+                    handlers));
     Map<Delivery, Failure> answer = new LinkedHashMap<>();
     for (Delivery each : deliveries) {
       Failure failure = newest.get(List.of(each.seq(), (long) each.cell().handler()));
@@ -146,25 +156,21 @@ final class JdbcDeliveries implements Deliveries {
     return answer;
   }
 
-  /** The failure with the highest number of each (seq, handler). */
+  /**
+   * The failure with the highest number of each (seq, handler).
+   *
+   * @param handlers a condition that chooses handlers; empty for all
+   */
   static Map<List<Long>, Failure> newestFailures(
-      Session session, Statements statements, List<Long> seqs) throws SQLException {
+      Session session, Statements statements, List<Long> seqs, String handlers)
+      throws SQLException {
     Map<List<Long>, Failure> newest = new HashMap<>();
-    Map<List<Long>, Integer> numbers = new HashMap<>();
     for (List<Long> part : Lists.chunks(seqs, SEQS_PER_STATEMENT)) {
       statements.bySeqs(
           session,
-          FAILURES,
+          NEWEST_FAILURES.formatted(handlers),
           part,
-          row -> {
-            List<Long> key = List.of(row.getLong(1), row.getLong(2));
-            int number = row.getInt(3);
-            if (number >= numbers.getOrDefault(key, 0)) {
-              numbers.put(key, number);
-              newest.put(key, failure(session, row, 4));
-            }
-            return number;
-          });
+          row -> newest.put(List.of(row.getLong(1), row.getLong(2)), failure(session, row, 3)));
     }
     return newest;
   }

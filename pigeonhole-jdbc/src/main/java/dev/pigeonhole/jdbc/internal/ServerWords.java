@@ -62,7 +62,10 @@ final class ServerWords {
     return words;
   }
 
-  /** The same error, or one that says no more than {@link #of} and is taken for the same fault. */
+  /**
+   * The same error, or one that says no more than {@link #of} and is taken for the same fault. A
+   * lack of memory remains its cause.
+   */
   static SQLException only(SQLException e) {
     SQLException root = Errors.root(e);
     String words = of(root);
@@ -74,7 +77,21 @@ final class ServerWords {
             ? new SQLNonTransientConnectionException(words, root.getSQLState(), root.getErrorCode())
             : new SQLException(words, root.getSQLState(), root.getErrorCode());
     only.setStackTrace(root.getStackTrace());
+    OutOfMemoryError noMemory = outOfMemory(e);
+    if (noMemory != null) {
+      only.initCause(noMemory);
+    }
     return only;
+  }
+
+  /** PostgreSQL's driver chains an error for each row that it had no memory for. */
+  private static @Nullable OutOfMemoryError outOfMemory(SQLException e) {
+    for (Throwable each : e) {
+      if (each instanceof OutOfMemoryError error) {
+        return error;
+      }
+    }
+    return null;
   }
 
   /** Where values begin in an error that is about them. */

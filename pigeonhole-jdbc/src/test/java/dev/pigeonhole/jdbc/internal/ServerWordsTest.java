@@ -42,6 +42,19 @@ class ServerWordsTest {
     assertThat(left).containsExactlyInAnyOrderEntriesOf(statements);
   }
 
+  /** As the driver of PostgreSQL reports rows of an answer that the heap has no room for. */
+  @Test
+  void aLackOfMemoryRemainsTheCause() {
+    OutOfMemoryError noMemory = new OutOfMemoryError("for the test");
+    SQLException first = new SQLException("Ran out of memory retrieving query results.", "53200");
+    first.initCause(noMemory);
+    first.setNextException(new SQLException("Ran out of memory", "53200", noMemory));
+
+    SQLException only = ServerWords.only(first);
+    assertThat(only.getCause()).isSameAs(noMemory);
+    assertThat(only.getSQLState()).isEqualTo("53200");
+  }
+
   @Test
   void postgres() throws SQLException {
     leaves(
