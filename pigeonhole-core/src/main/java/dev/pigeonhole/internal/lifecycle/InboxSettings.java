@@ -77,7 +77,7 @@ public record InboxSettings(
     public Duration holdUnknownKeys = Duration.ofMinutes(10);
     public int maxCrashes = 3;
     public Duration restartDelay = Duration.ofSeconds(5);
-    public Duration stopGrace = Duration.ofSeconds(30);
+    public Duration stopGrace = Duration.ofSeconds(25);
     public int maxBacklog = 50_000;
     public int maxHandlerBacklog = 10_000;
     private final List<Sources.Feed> feeds = new ArrayList<>();

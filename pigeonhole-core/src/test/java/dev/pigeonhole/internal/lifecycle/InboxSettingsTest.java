@@ -43,7 +43,7 @@ class InboxSettingsTest {
     assertThat(settings.holdUnknownKeys()).isEqualTo(Duration.ofMinutes(10));
     assertThat(settings.maxCrashes()).isEqualTo(3);
     assertThat(settings.restartDelay()).isEqualTo(Duration.ofSeconds(5));
-    assertThat(settings.stopGrace()).isEqualTo(Duration.ofSeconds(30));
+    assertThat(settings.stopGrace()).isEqualTo(Duration.ofSeconds(25));
     assertThat(settings.maxBacklog()).isEqualTo(50_000);
     assertThat(settings.maxHandlerBacklog()).isEqualTo(10_000);
     assertThat(settings.concurrency()).isEqualTo(8);

@@ -99,7 +99,7 @@ public record PigeonholeProperties(
       @DefaultValue("2s") Duration beat,
       @DefaultValue("8s") Duration deadAfter,
       @DefaultValue("5s") Duration restartDelay,
-      @DefaultValue("30s") Duration stopGrace,
+      @DefaultValue("25s") Duration stopGrace,
       @Nullable Integer concurrency,
       @DefaultValue("auto") Threads threads,
       @Nullable Duration handlerTimeout,
