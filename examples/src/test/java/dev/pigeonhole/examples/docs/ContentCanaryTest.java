@@ -63,6 +63,8 @@ class ContentCanaryTest {
 
   record Payment(String card, int cents) {}
 
+  record Refund(String reference, String card) {}
+
   private final Logger logger = (Logger) LoggerFactory.getLogger("dev.pigeonhole");
   private final ListAppender<ILoggingEvent> log = new ListAppender<>();
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
@@ -135,6 +137,10 @@ class ContentCanaryTest {
                   : new IllegalStateException("no mail server");
             })
         .handleInTransaction("book", ContentCanaryTest::book)
+        .on(Refund.class)
+        .named("refund")
+        .keyedBy(Refund::reference)
+        .handle("refund", refund -> {})
         .build();
   }
 
@@ -193,6 +199,18 @@ class ContentCanaryTest {
         .satisfies(e -> let("exception", told(e)));
   }
 
+  /** Sources write the code and the reason into the headers of dead letters. */
+  private void rejected(Acceptance answer) {
+    assertThat(answer)
+        .isInstanceOfSatisfying(
+            Acceptance.Rejected.class,
+            rejected -> let("reason", rejected.code().text() + " " + rejected.reason()));
+  }
+
+  private static Message refund(String json) {
+    return Message.encoded("refund", "refund", json.getBytes(UTF_8), "application/json");
+  }
+
   private void collect(TestDatabase database) {
     for (ILoggingEvent event : List.copyOf(log.list)) {
       let(
@@ -243,8 +261,10 @@ class ContentCanaryTest {
     inbox.accept("payments", encoded("not-text", json(5).replace("c", "\u0000")));
     assertThat(inbox.accept("payments", Message.of("fails", new Payment(CANARY + "!", 2))))
         .isInstanceOf(Acceptance.Conflict.class);
-    assertThat(inbox.accept("payments", Message.of("huge", new Payment(CANARY.repeat(100), 2))))
-        .isInstanceOf(Acceptance.Rejected.class);
+    rejected(inbox.accept("payments", Message.of("huge", new Payment(CANARY.repeat(100), 2))));
+    rejected(inbox.accept("payments", refund("{\"reference\":\"r-1\",\"card\":\"" + CANARY)));
+    rejected(inbox.accept("payments", refund("{\"card\":\"" + CANARY + "\"}")));
+    rejected(inbox.accept("payments", refund("{\"reference\":[\"" + CANARY + "\"]}")));
     assertThat(answer(endpoint, signed("webhook", json(6)))).isEqualTo(202);
     assertThat(answer(endpoint, signed("webhook-huge", json(6).repeat(100)))).isEqualTo(413);
     for (int i = 0; i < 10; i++) {
@@ -252,7 +272,9 @@ class ContentCanaryTest {
       inbox.admin().overview(100);
     }
 
-    // Somebody changes the tables: the database refuses rows, and PostgreSQL shows them.
+    inbox.admin().as("ada").retry("payments", "poisons", "mail", "once more");
+
+    // The tables are changed: the database refuses rows, and PostgreSQL shows them.
     change(database, "message", "id <> 'refused'");
     refused(() -> inbox.accept("payments", Message.of("refused", new Payment(CANARY, 2))));
     assertThat(answer(endpoint, signed("refused", json(7)))).as("not 4xx").isEqualTo(503);
@@ -265,7 +287,16 @@ class ContentCanaryTest {
     assertThat(out.keySet())
         .as("each of them was looked into")
         .containsExactly(
-            "answer", "event", "exception", "failure", "log", "meter", "poison", "span");
+            "answer",
+            "audit",
+            "event",
+            "exception",
+            "failure",
+            "log",
+            "meter",
+            "poison",
+            "reason",
+            "span");
     assertThat(out.get("log"))
         .anyMatch(line -> line.contains("no mail server"))
         .anyMatch(line -> line.contains("one cent is no payment"))
