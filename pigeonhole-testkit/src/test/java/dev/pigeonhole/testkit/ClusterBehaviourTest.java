@@ -36,6 +36,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
@@ -637,6 +638,29 @@ class ClusterBehaviourTest {
     next.open();
     outside.awaitDrained();
     assertThat(ran).hasValue(100);
+  }
+
+  @Test
+  void aLaneIsWorkedOnAfterTheDatabaseHasForgottenThatItWasGivenBack() {
+    Set<String> ran = ConcurrentHashMap.newKeySet();
+    MessageHandler<String> handler = received -> ran.add(received.message().id());
+    Node node = new Node(LIVING, handler);
+    node.inbox.start();
+    node.inbox.await("all cells", () -> shares().stream().toList().equals(List.of(8L)));
+    AtomicBoolean forgotten = new AtomicBoolean();
+    node.store.around(
+        "giveBack",
+        call -> forgotten.compareAndSet(false, true) ? null : call.proceed()); // as if never made
+
+    new Node(LIVING, handler).inbox.start();
+    node.inbox.await("a give-back that is forgotten", forgotten::get);
+    for (int i = 0; i < 200; i++) {
+      node.inbox.receive("m" + i, "x");
+    }
+
+    node.inbox.awaitDrained();
+    assertThat(ran).hasSize(200);
+    node.inbox.await("fair shares", () -> shares().stream().toList().equals(List.of(4L, 4L)));
   }
 
   @Test

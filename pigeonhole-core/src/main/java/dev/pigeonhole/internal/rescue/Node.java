@@ -13,7 +13,10 @@ import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -41,7 +44,7 @@ public final class Node {
     /** Go on working on these, which were wanted and have not been given back. */
     void unwanted(List<Cell> cells);
 
-    /** These belong to somebody else by now, whatever was thought here. */
+    /** Drop these: another node owns them by now, or this one takes them anew. */
     void gone(List<Cell> cells);
 
     /** Everything is lost: this incarnation was declared dead. */
@@ -86,8 +89,12 @@ public final class Node {
   private List<NodeRow> lastNodes = List.of();
   private Set<Integer> paused = Set.of();
 
-  /** What the others here were told is theirs and the store has not denied since. */
-  private final Set<Cell> told = new HashSet<>();
+  /**
+   * The takes by which the dispatcher has its cells, or will have them when it has read its mail.
+   * Added and changed by the node's thread. The dispatcher's thread removes those that it has given
+   * back: the database may forget that, and a cell that is still here would stand still.
+   */
+  private final ConcurrentMap<Cell, CellRow> held = new ConcurrentHashMap<>();
 
   public Node(
       InboxStore store,
@@ -212,7 +219,7 @@ public final class Node {
         ours.addAll(cells.leaving());
         tellLost(ours);
         cells.lost();
-        told.clear();
+        held.clear();
         handovers.clear();
         join();
         if (stopping) { // which was said of the dead incarnation; this one would count as living
@@ -277,7 +284,9 @@ public final class Node {
   }
 
   private void share(boolean givingBack) {
-    Set<Cell> owned = cells.owned(); // before the read: what it shows may have gone meanwhile
+    // Both before the read: cells that it shows as ours may be given back meanwhile.
+    Set<Cell> owned = cells.owned();
+    Set<Cell> heldBefore = Set.copyOf(held.keySet());
     List<CellRow> all = nodes.cells(families);
     handovers.retain(ours(all));
     Shares shares =
@@ -291,10 +300,11 @@ public final class Node {
       tellLost(gone);
       cells.gone(gone);
     }
+    held.keySet().removeAll(notOurs(all));
     List<Cell> wanted = new ArrayList<>(shares.take());
-    List<Cell> unheard = unheard(all);
+    List<Cell> unheard = unheard(all, heldBefore);
     if (!unheard.isEmpty()) {
-      // Taken anew, with a new token: somebody else may have had it, and the database forgot it.
+      // Taken anew, with a new token: another node may have had it, and the database forgot that.
       nodes.giveBack(incarnation, unheard);
       wanted.addAll(unheard);
     }
@@ -304,9 +314,11 @@ public final class Node {
     }
     if (!gained.isEmpty()) {
       tellGained(gained);
+      List<Cell> anew = gained.stream().map(CellRow::cell).toList();
+      cells.gone(anew); // what the dispatcher may still have of an earlier take, with its token
       cells.taken(gained);
-      gained.forEach(row -> told.add(row.cell()));
-      handovers.forget(gained.stream().map(CellRow::cell).toList());
+      gained.forEach(row -> held.put(row.cell(), row));
+      handovers.forget(anew);
     }
     if (givingBack) {
       handOver(shares);
@@ -328,10 +340,15 @@ public final class Node {
   }
 
   private Set<Cell> ours(List<CellRow> all) {
-    return all.stream()
-        .filter(row -> row.owner() == incarnation)
-        .map(CellRow::cell)
-        .collect(Collectors.toSet());
+    return those(all, row -> row.owner() == incarnation);
+  }
+
+  private Set<Cell> notOurs(List<CellRow> all) {
+    return those(all, row -> row.owner() != incarnation);
+  }
+
+  private static Set<Cell> those(List<CellRow> all, Predicate<CellRow> which) {
+    return all.stream().filter(which).map(CellRow::cell).collect(Collectors.toSet());
   }
 
   private void tellGained(List<CellRow> gained) {
@@ -350,7 +367,7 @@ public final class Node {
 
   /** Each once: the dispatcher may not have heard of it when it is looked at again. */
   private void tellLost(Collection<Cell> gone) {
-    moved(InboxEvent.Move.LOST, (int) gone.stream().filter(told::contains).count());
+    moved(InboxEvent.Move.LOST, (int) gone.stream().filter(held::containsKey).count());
   }
 
   private void moved(InboxEvent.Move move, int lanes) {
@@ -360,32 +377,36 @@ public final class Node {
   }
 
   /**
-   * The cells that the database lists as ours although the dispatcher was not told of them: the
-   * answer to a take was lost on its way, or the database has forgotten that the cell was given
-   * back. The cells that the dispatcher has now do not show this: it may not have read its mail, or
-   * may have given a cell back after the database was asked, and then another node may have it.
+   * The cells that the database lists as ours although the dispatcher does not have them: the
+   * answer to a take was lost on its way, or the database has forgotten that a cell was given back.
+   *
+   * @param heldBefore what was held before the database was asked: the dispatcher may have given a
+   *     cell back since then, and another node may have it
    */
-  private List<Cell> unheard(List<CellRow> all) {
-    List<Cell> unheard = new ArrayList<>();
-    for (CellRow row : all) {
-      if (row.owner() != incarnation) {
-        told.remove(row.cell());
-      } else if (!told.contains(row.cell())) {
-        unheard.add(row.cell());
-      }
-    }
+  private List<Cell> unheard(List<CellRow> all, Set<Cell> heldBefore) {
+    List<Cell> unheard = new ArrayList<>(ours(all));
+    unheard.removeAll(heldBefore);
     return unheard;
   }
 
   /**
    * No attempt runs any more in these cells, which that incarnation of this node had taken. A clean
-   * stop ends their probation; a node that hands them over while it works passes it on.
+   * stop ends their probation; a node that hands them over while it works passes it on. Called by
+   * the dispatcher's thread.
    */
   public void giveBack(long owner, Collection<Cell> done) {
+    // Read before: as soon as the cells are free, the node's thread may take them again.
+    Set<Cell> all = Set.copyOf(done);
+    List<CellRow> takes =
+        held.values().stream()
+            .filter(row -> row.owner() == owner && all.contains(row.cell()))
+            .toList();
     if (stopping) {
       nodes.markClean(owner, done);
     }
     nodes.giveBack(owner, done);
+    // Removed after: a cell that is listed as ours and was not held before is taken anew.
+    takes.forEach(row -> held.remove(row.cell(), row));
     moved(InboxEvent.Move.HANDED_OVER, done.size());
   }
 
