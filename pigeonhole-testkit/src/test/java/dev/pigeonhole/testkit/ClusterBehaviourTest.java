@@ -747,6 +747,35 @@ class ClusterBehaviourTest {
         () -> node.row().filter(row -> row.state() == NodeRow.State.STOPPING).isPresent());
   }
 
+  @Test
+  void b55_whatAStoppingNodeHasFreedIsTakenAlthoughItsFirstReportHasFailed() {
+    Gate attempt = gate();
+    Node node = nodeThatStopsSlowly(attempt);
+    node.inbox.start();
+    node.inbox.receive("m", "x");
+    attempt.awaitSomebody();
+    Node other = new Node(LIVING, received -> {});
+    other.inbox.start();
+    node.inbox.await("fair shares", () -> shares().stream().toList().equals(List.of(4L, 4L)));
+    AtomicBoolean failed = new AtomicBoolean();
+    node.store.around(
+        "stopping",
+        call -> {
+          if (failed.compareAndSet(false, true)) {
+            throw new StoreException(
+                StoreException.Kind.TRANSIENT, ErrorCode.DATABASE_UNREACHABLE, "once", null);
+          }
+          return call.proceed();
+        });
+
+    new Thread(node.inbox::close).start();
+
+    other.inbox.await(
+        "all lanes but the one with the attempt",
+        () -> shares().stream().sorted().toList().equals(List.of(1L, LANES - 1L)));
+    assertThat(failed).isTrue();
+  }
+
   /** One attempt at a time, which ends when the gate is opened. */
   private Node nodeThatStopsSlowly(Gate attempt) {
     Node node =

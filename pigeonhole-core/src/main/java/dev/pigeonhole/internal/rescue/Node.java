@@ -222,9 +222,6 @@ public final class Node {
         held.clear();
         handovers.clear();
         join();
-        if (stopping) { // which was said of the dead incarnation; this one would count as living
-          nodes.stopping(incarnation);
-        }
       }
       return false;
     }
@@ -246,10 +243,23 @@ public final class Node {
         events.tell(new InboxEvent.NodeDied(events.inbox(), silent.name()));
       }
     }
-    if (!stopping) {
+    if (stopping) {
+      reportAgain(all);
+    } else {
       lookForPauses(); // before cells are taken, whose handler may be paused
       share(true);
       unlooked = all;
+    }
+  }
+
+  /**
+   * A node that counts as living has a share that the others leave free. The report may have failed
+   * or been forgotten, or have been about an incarnation that is dead by now.
+   */
+  private void reportAgain(List<NodeRow> all) {
+    if (all.stream()
+        .anyMatch(row -> row.incarnation() == incarnation && row.state() == NodeRow.State.LIVE)) {
+      nodes.stopping(incarnation);
     }
   }
 
