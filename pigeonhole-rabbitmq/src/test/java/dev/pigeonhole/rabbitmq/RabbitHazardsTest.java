@@ -238,7 +238,10 @@ class RabbitHazardsTest extends SourceTests {
     intake.down(true);
     start(queue.source().longestOutage(QUICK).reconnect(QUICK, QUICK));
     send(20);
-    Eventually.until("the messages to be given back", Intake.LIMIT, () -> queue.ready() == 20);
+    Eventually.until(
+        "the messages to be given back", // and not: to be handed out for the first time
+        Intake.LIMIT,
+        () -> intake.failures() > 0 && queue.ready() == 20);
     int failures = intake.failures();
     Eventually.until("one more try", Intake.LIMIT, () -> intake.failures() > failures);
     assertThat(queue.ready()).as("still with the broker").isEqualTo(20);
