@@ -157,7 +157,7 @@ public final class InboxBuilder {
 
   /**
    * Limits how long sources and running attempts may continue after {@link RunningInbox#close},
-   * which returns within this time plus 2 s, whatever the database does. Default 30 s.
+   * which returns within this time plus 2 s, whatever the database does. Default 25 s.
    */
   public InboxBuilder stopGrace(Duration grace) {
     draft.stopGrace = grace;

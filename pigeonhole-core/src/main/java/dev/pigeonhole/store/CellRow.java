@@ -5,6 +5,6 @@ package dev.pigeonhole.store;
  *
  * @param owner the owning incarnation, or 0
  * @param token raised at each change of owner; a receiver that needs strictness compares it
- * @param unclean whether an owner died without saying so, and its probation is not over
+ * @param unclean whether an owner ended without a clean stop, and its probation is not over
  */
 public record CellRow(Cell cell, long owner, long token, boolean unclean) {}

@@ -59,11 +59,12 @@ public interface Nodes {
   /** Every handler family that somebody has paused. */
   Set<Integer> paused();
 
-  /** Says that the node is stopping: it is no longer counted for shares. */
+  /** Records that the node is stopping: it is no longer counted for shares. */
   void stopping(long incarnation);
 
   /**
-   * Gives back whatever is left, which ends its probation, and says that the node stopped cleanly.
+   * Gives back whatever is left, which ends its probation, and records that the node stopped
+   * cleanly.
    */
   void stopped(long incarnation);
 

@@ -120,7 +120,7 @@ class ChangedTableTest {
 
   @ParameterizedTest
   @MethodSource("changes")
-  void noMessageIsRejectedForIt(DatabaseKind kind, Change change) throws Exception {
+  void aChangedTableRejectsNoMessage(DatabaseKind kind, Change change) throws Exception {
     List<InboxEvent> told = new CopyOnWriteArrayList<>();
     try (TestDatabase database = TestDatabases.open(kind)) {
       Schema.migrate(database.dataSource());

@@ -119,7 +119,7 @@ class CurrentSchemaTest {
 
   @ParameterizedTest
   @MethodSource("refused")
-  void ph_cfg_06_aNameThatCouldBeMoreThanANameIsRefused(DatabaseKind kind, String name) {
+  void ph_cfg_06_aSchemaNameWithSpecialCharactersIsRejected(DatabaseKind kind, String name) {
     withSchema(
         kind,
         name,

@@ -12,7 +12,7 @@ import dev.pigeonhole.store.Settlement;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.Transactions;
 import dev.pigeonhole.store.Transactions.WorkFailedException;
-import dev.pigeonhole.support.StandingTwice;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.tck.Judge;
 import java.sql.PreparedStatement;
@@ -115,7 +115,7 @@ class GateStressTest {
           .as("orphans in %s", table)
           .isZero();
     }
-    assertThat(StandingTwice.in(database)).as("in two states").isEmpty();
+    assertThat(DuplicateRows.in(database)).as("in two states").isEmpty();
     assertThat(everythingWasDone(operator)).as("everything was done often enough").isTrue();
   }
 

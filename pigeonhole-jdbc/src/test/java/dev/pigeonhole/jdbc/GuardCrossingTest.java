@@ -21,7 +21,7 @@ import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.LockWaits;
-import dev.pigeonhole.support.StandingTwice;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.sql.SQLException;
@@ -496,7 +496,7 @@ class GuardCrossingTest {
     }
     assertThat(rig.database.count("SELECT COUNT(DISTINCT id) FROM effect")).isEqualTo(keys);
     assertThat(rig.database.count("SELECT COUNT(*) FROM effect")).isEqualTo(keys);
-    assertThat(StandingTwice.in(rig.database)).as("standing twice").isEmpty();
+    assertThat(DuplicateRows.in(rig.database)).as("standing twice").isEmpty();
     assertThat(rig.count("receipt")).isEqualTo(2L * keys);
     assertThat(rig.count("poison")).isZero();
   }

@@ -11,7 +11,7 @@ import dev.pigeonhole.Guarded;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.support.DatabaseKind;
-import dev.pigeonhole.support.StandingTwice;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.sql.Connection;
@@ -309,7 +309,7 @@ class GuardRaceTest {
   }
 
   private static void assertOneEffectEach(GuardRig rig, int keys) {
-    assertThat(StandingTwice.in(rig.database)).as("standing twice").isEmpty();
+    assertThat(DuplicateRows.in(rig.database)).as("standing twice").isEmpty();
     assertThat(rig.count("receipt")).isEqualTo(keys);
     assertThat(rig.database.count("SELECT COUNT(*) FROM effect")).isEqualTo(keys);
     assertThat(rig.database.count("SELECT COUNT(DISTINCT id) FROM effect")).isEqualTo(keys);

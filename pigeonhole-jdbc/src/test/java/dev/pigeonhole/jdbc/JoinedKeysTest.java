@@ -13,7 +13,7 @@ import dev.pigeonhole.HandlerOption;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.support.DatabaseKind;
-import dev.pigeonhole.support.StandingTwice;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.TestDatabases;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -96,7 +96,7 @@ class JoinedKeysTest {
         }
       }
     }
-    assertThat(StandingTwice.in(rig.database)).isEmpty();
+    assertThat(DuplicateRows.in(rig.database)).isEmpty();
   }
 
   private void assertRunOnce(Guard renamed, List<String> join, Guard old, String former)
@@ -157,7 +157,7 @@ class JoinedKeysTest {
         assertThat(rig.effects(id)).as(id).isOne();
       }
     }
-    assertThat(StandingTwice.in(rig.database)).isEmpty();
+    assertThat(DuplicateRows.in(rig.database)).isEmpty();
   }
 
   private Acceptance again(Inbox inbox, boolean joined, Message message) throws SQLException {

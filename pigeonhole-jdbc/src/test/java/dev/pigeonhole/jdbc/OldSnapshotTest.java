@@ -8,7 +8,7 @@ import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.support.DatabaseKind;
-import dev.pigeonhole.support.StandingTwice;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.sql.Connection;
@@ -66,7 +66,7 @@ class OldSnapshotTest {
         }
       }
       assertThat(rig.open(rig.b, 10)).isEmpty();
-      assertThat(StandingTwice.in(database)).isEmpty();
+      assertThat(DuplicateRows.in(database)).isEmpty();
     }
   }
 

@@ -12,7 +12,7 @@ import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Proxies;
-import dev.pigeonhole.support.StandingTwice;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.sql.Connection;
@@ -128,7 +128,7 @@ class OwnMessageTest {
                     .formatted(GuardRig.table(rig.database, "receipt"))))
         .as("receipts that are not completed")
         .isZero();
-    assertThat(StandingTwice.in(rig.database)).isEmpty();
+    assertThat(DuplicateRows.in(rig.database)).isEmpty();
   }
 
   @ParameterizedTest

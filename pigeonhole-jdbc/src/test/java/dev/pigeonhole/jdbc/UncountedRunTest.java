@@ -326,7 +326,7 @@ class UncountedRunTest {
   }
 
   @Test
-  void aHandlerThatIsSlowerThanTheServersPatienceIsNotRunForEver() throws Exception {
+  void aHandlerSlowerThanTheIdleTimeoutIsPoisonedEventually() throws Exception {
     try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
       Inbox inbox =
           inbox(

@@ -90,7 +90,7 @@ class RabbitInboxTest {
   /** Valid messages are not put aside. The headers of an invalid one do not show its content. */
   @ParameterizedTest
   @EnumSource(names = {"POSTGRES", "MARIADB"})
-  void whatTheTablesDoNotTakeStaysInTheQueueUntilTheyDo(DatabaseKind kind) {
+  void messagesStayInTheQueueWhileTheDatabaseRejectsRows(DatabaseKind kind) {
     String table = kind == DatabaseKind.MARIADB ? "`pigeonhole_message`" : "pigeonhole_message";
     try (TestDatabase database = TestDatabases.open(kind);
         TestQueue queue = TestQueue.create()) {

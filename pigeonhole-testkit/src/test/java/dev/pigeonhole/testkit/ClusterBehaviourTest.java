@@ -465,7 +465,7 @@ class ClusterBehaviourTest {
   }
 
   @Test
-  void aMarkOfANodeThatTheStoreHasForgottenAccusesNobody() {
+  void marksOfUnknownNodesMakeNoSuspects() {
     TestInbox outside = outside();
     for (int i = 0; i < 4; i++) {
       outside.receive("m" + i, "x");

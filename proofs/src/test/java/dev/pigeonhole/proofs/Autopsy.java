@@ -1,7 +1,7 @@
 package dev.pigeonhole.proofs;
 
 import dev.pigeonhole.support.Ledger;
-import dev.pigeonhole.support.StandingTwice;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.TestDatabase;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -54,7 +54,7 @@ final class Autopsy {
           }
         });
     checkNothingElseIsThere(database, effects, receipts, poison);
-    doubled.addAll(StandingTwice.in(database));
+    doubled.addAll(DuplicateRows.in(database));
   }
 
   /** All that the lives have written down of a message, with what they were. */

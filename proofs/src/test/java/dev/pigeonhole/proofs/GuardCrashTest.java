@@ -9,7 +9,7 @@ import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.FaultProxy;
 import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.Ledger;
-import dev.pigeonhole.support.StandingTwice;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.StatementFault;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
@@ -101,7 +101,7 @@ class GuardCrashTest {
       }
       GuardAutopsy autopsy = new GuardAutopsy(database, path);
       autopsy.assertOneEffectEach("lives " + ends);
-      assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
+      assertThat(DuplicateRows.in(database)).as("standing twice").isEmpty();
       System.out.printf(
           "%s: %d kills at %d points, %d keys, %d found done, %d s%n",
           kind,

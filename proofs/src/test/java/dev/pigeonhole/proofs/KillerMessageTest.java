@@ -7,7 +7,7 @@ import dev.pigeonhole.Inbox;
 import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.JavaProcess;
-import dev.pigeonhole.support.StandingTwice;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.time.Duration;
@@ -88,7 +88,7 @@ class KillerMessageTest {
         assertThat(awaitDone(database, worker, sent)).isTrue();
       }
 
-      assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
+      assertThat(DuplicateRows.in(database)).as("standing twice").isEmpty();
       assertThat(database.count("SELECT COUNT(*) FROM pigeonhole_poison")).isZero();
       assertThat(database.count("SELECT COUNT(*) FROM pigeonhole_receipt")).isEqualTo(sent);
     }
@@ -150,7 +150,7 @@ class KillerMessageTest {
                     + (HEALTHY + 1) / 2
                     + "'"))
         .isEqualTo(1);
-    assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
+    assertThat(DuplicateRows.in(database)).as("standing twice").isEmpty();
     assertThat(database.count("SELECT COUNT(*) FROM pigeonhole_poison")).isEqualTo(1);
     assertThat(database.count("SELECT COUNT(*) FROM pigeonhole_receipt")).isEqualTo(HEALTHY);
   }

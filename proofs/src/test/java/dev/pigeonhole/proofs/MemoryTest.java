@@ -14,7 +14,7 @@ import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.ParentWatch;
-import dev.pigeonhole.support.StandingTwice;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.lang.management.ManagementFactory;
@@ -77,7 +77,7 @@ class MemoryTest {
             peak);
       }
       assertThat(Tables.count(database, "receipt")).isEqualTo(messages);
-      assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
+      assertThat(DuplicateRows.in(database)).as("standing twice").isEmpty();
       assertThat(Tables.count(database, "poison")).isZero();
       assertThat(Tables.openCount(database)).isZero();
     }

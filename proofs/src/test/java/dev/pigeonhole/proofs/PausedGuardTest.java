@@ -8,7 +8,7 @@ import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.Ledger;
-import dev.pigeonhole.support.StandingTwice;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.nio.file.Path;
@@ -107,7 +107,7 @@ class PausedGuardTest {
             kind, visit, point, OTHERS, others.toMillis(), free.toSeconds());
       }
       new GuardAutopsy(database, stoppedLog, livingLog).assertOneEffectEach("stopped at " + point);
-      assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
+      assertThat(DuplicateRows.in(database)).as("standing twice").isEmpty();
     }
   }
 

@@ -12,7 +12,7 @@ import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.Ledger;
-import dev.pigeonhole.support.StandingTwice;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.nio.file.Path;
@@ -105,7 +105,7 @@ class PausedProcessTest {
                       + " GROUP BY handler, message HAVING count(*) > 1) AS twice"))
           .as("effects that are there twice")
           .isZero();
-      assertThat(StandingTwice.in(database)).isEmpty();
+      assertThat(DuplicateRows.in(database)).isEmpty();
       assertThat(Tables.count(database, "receipt") + Tables.count(database, "poison"))
           .as("everything that was accepted has been done")
           .isGreaterThanOrEqualTo(2L * OTHERS + accepted(ledgers));

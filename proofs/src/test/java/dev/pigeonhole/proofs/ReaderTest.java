@@ -15,7 +15,7 @@ import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.ParentWatch;
-import dev.pigeonhole.support.StandingTwice;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.sql.Connection;
@@ -141,7 +141,7 @@ class ReaderTest {
             lost.size(),
             needless);
         assertThat(lost).as("lost").isEmpty();
-        assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
+        assertThat(DuplicateRows.in(database)).as("standing twice").isEmpty();
         assertThat(needless).as("needless invocations").isZero();
       }
     } finally {
@@ -167,7 +167,7 @@ class ReaderTest {
         inbox.accept(CHANNEL, descending);
         Eventually.until("no open delivery", PATIENCE, () -> Tables.openCount(database) == 0);
       }
-      assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
+      assertThat(DuplicateRows.in(database)).as("standing twice").isEmpty();
       for (String handler : List.of("one", "two")) {
         assertThat(order.stream().filter(each -> each.endsWith(" " + handler)))
             .as(handler)
@@ -204,7 +204,7 @@ class ReaderTest {
       try (RunningInbox running = inbox.start()) {
         Eventually.until("no open delivery", PATIENCE, () -> Tables.openCount(database) == 0);
       }
-      assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
+      assertThat(DuplicateRows.in(database)).as("standing twice").isEmpty();
       for (String handler : List.of("one", "two")) {
         assertThat(order.stream().filter(each -> each.endsWith(" " + handler)))
             .containsExactly(

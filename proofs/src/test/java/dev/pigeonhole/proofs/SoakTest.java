@@ -14,7 +14,7 @@ import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.DatabaseServer;
 import dev.pigeonhole.support.Eventually;
-import dev.pigeonhole.support.StandingTwice;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.lang.management.ManagementFactory;
@@ -126,7 +126,7 @@ class SoakTest {
         }
         Eventually.until(
             "no open delivery", Size.patience(), () -> Tables.openCount(database) == 0);
-        assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
+        assertThat(DuplicateRows.in(database)).as("standing twice").isEmpty();
         Eventually.until(
             "everything forgotten", Size.patience(), () -> Tables.count(database, "message") == 0);
       }

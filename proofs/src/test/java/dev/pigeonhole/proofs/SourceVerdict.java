@@ -1,7 +1,7 @@
 package dev.pigeonhole.proofs;
 
 import dev.pigeonhole.support.Ledger;
-import dev.pigeonhole.support.StandingTwice;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.TestDatabase;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -32,7 +32,7 @@ final class SourceVerdict {
         });
     lost = without(confirmed, effects.keySet());
     unknown = without(effects.keySet(), confirmed);
-    standingTwice = StandingTwice.in(database);
+    standingTwice = DuplicateRows.in(database);
   }
 
   private static Map<String, Long> effects(TestDatabase database) {

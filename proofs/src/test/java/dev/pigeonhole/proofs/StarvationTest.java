@@ -14,7 +14,7 @@ import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
-import dev.pigeonhole.support.StandingTwice;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.time.Duration;
@@ -116,7 +116,7 @@ class StarvationTest {
         for (int number = 0; number < HOT; number++) {
           assertThat(count("hot m-" + number)).as("hot m-%d", number).isEqualTo(1);
         }
-        assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
+        assertThat(DuplicateRows.in(database)).as("standing twice").isEmpty();
         assertThat(inversions).as("out of order").hasValue(0);
       }
     }

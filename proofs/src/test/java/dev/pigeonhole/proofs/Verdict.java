@@ -2,7 +2,7 @@ package dev.pigeonhole.proofs;
 
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Ledger;
-import dev.pigeonhole.support.StandingTwice;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.TestDatabase;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -64,7 +64,7 @@ final class Verdict {
     incarnations = incarnations(database);
     checkPlain(plain);
     checkEffects(database, version.transactional);
-    doubleEffects.addAll(StandingTwice.in(database));
+    doubleEffects.addAll(DuplicateRows.in(database));
     runs.forEach((key, all) -> inversions.addAll(inversions(key, all, faults, incarnations)));
   }
 

@@ -17,7 +17,7 @@ import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
-import dev.pigeonhole.support.StandingTwice;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.sql.PreparedStatement;
@@ -72,7 +72,7 @@ class VersionsSideBySideTest {
         }
         Eventually.until("no open delivery", PATIENCE, () -> Tables.openCount(database) == 0);
       }
-      assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
+      assertThat(DuplicateRows.in(database)).as("standing twice").isEmpty();
       assertThat(Tables.count(database, "poison")).as("poisoned").isZero();
       for (int i = 0; i < messages; i++) {
         String id = "m-" + i;
@@ -104,7 +104,7 @@ class VersionsSideBySideTest {
         knowing.accept("versions", batch);
         Eventually.until("no open delivery", PATIENCE, () -> Tables.openCount(database) == 0);
       }
-      assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
+      assertThat(DuplicateRows.in(database)).as("standing twice").isEmpty();
       assertThat(Tables.count(database, "poison")).as("poisoned").isZero();
       for (int i = 0; i < messages; i++) {
         assertThat(times("m-" + i, "common")).isEqualTo(1);
@@ -178,7 +178,7 @@ class VersionsSideBySideTest {
       assertThat(accepted).as("accepted as new").hasValue(messages);
       assertThat(byOld).as("both versions must have accepted something").isPositive();
       assertThat(byNew).as("both versions must have accepted something").isPositive();
-      assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
+      assertThat(DuplicateRows.in(database)).as("standing twice").isEmpty();
       assertThat(Tables.count(database, "poison")).as("poisoned").isZero();
     }
   }

@@ -19,7 +19,7 @@ import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.ParentWatch;
-import dev.pigeonhole.support.StandingTwice;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.nio.file.Files;
@@ -90,7 +90,7 @@ class ZombieTest {
         }
       }
       assertThat(attempts).as("attempts of the living").hasValue(2);
-      assertThat(StandingTwice.in(database)).as("standing twice").isEmpty();
+      assertThat(DuplicateRows.in(database)).as("standing twice").isEmpty();
       assertThat(Tables.count(database, "poison")).isZero();
       assertThat(Tables.openCount(database)).isZero();
       assertThat(database.count("SELECT failures FROM pigeonhole_receipt")).isZero();

@@ -22,7 +22,7 @@ class DemoTest {
   @TempDir private Path directory;
 
   @Test
-  void whoInterruptsIsToldTrueNumbersAndLeavesNothingBehind() throws IOException {
+  void anInterruptedDemoReportsItsCountsAndCleansUp() throws IOException {
     interrupt("stored", 20_000);
   }
 

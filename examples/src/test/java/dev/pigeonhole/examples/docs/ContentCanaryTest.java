@@ -232,7 +232,7 @@ class ContentCanaryTest {
 
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
-  void whateverGoesWrongContentStaysInside(TestDatabase database) throws Exception {
+  void errorsAndLogsContainNoContent(TestDatabase database) throws Exception {
     Schema.migrate(database.dataSource());
     database.execute("CREATE TABLE booking (card varchar(100), reason varchar(10) NOT NULL)");
     InboxMetrics metrics = InboxMetrics.to(meters);

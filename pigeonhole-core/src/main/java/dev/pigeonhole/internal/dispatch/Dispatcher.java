@@ -457,7 +457,7 @@ final class Dispatcher {
               && cells.contains(row.cell())
               && store.mark(List.of(row), node.incarnation(), false).isEmpty();
     } catch (StoreException e) {
-      LOG.debug("The store could not say whether {} is free", row, e);
+      LOG.debug("Check for blocking rows failed: delivery={}", row, e);
     } finally {
       answer.accept(free);
     }

@@ -135,7 +135,7 @@ final class Endings {
     }
     try {
       LOG.error(
-          "The outcome of an attempt of '{}' could not be decided", attempt.handler.key(), why);
+          "No outcome for an attempt because of an internal error: handler={}", attempt.handler.key(), why);
     } catch (OutOfMemoryError e) {
       // The settler has the outcome; only the line is lost.
     }
@@ -413,9 +413,8 @@ final class Endings {
     if (leftOut >= 0) {
       line(LOG.atWarn(), "attempt-uncounted", told.handler().key(), told, failure)
           .log(
-              "Attempt uncounted: the database failed during attempt {} to deliver {} to '{}' ({}"
-                  + " uncounted so far, transient errors count after {}); the next one is in {}:"
-                  + " {}{}",
+              "Attempt uncounted: the database failed during attempt {} to deliver {} to '{}'"
+                  + " (uncounted={} maxUncounted={}); next attempt in {}: {}{}",
               told.attempt(),
               Names.shown(told.message().toString()),
               told.handler().key(),

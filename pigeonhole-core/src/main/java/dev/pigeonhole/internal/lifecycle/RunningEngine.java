@@ -250,7 +250,7 @@ final class RunningEngine implements RunningInbox {
     engine.wake(); // the reader waits for news
     List<Loop> left = all.stream().filter(loop -> !loop.awaitEnd(deadline)).toList();
     if (!left.isEmpty()) {
-      LOG.warn("Some threads of inbox {} have not ended in time: {}", events.inbox(), left);
+      LOG.warn("Threads still running after close: inbox={} threads={}", events.inbox(), left);
     }
     // A beat after the last report would take the node's connection again.
     farewell.say(

@@ -158,7 +158,7 @@ public final class Node {
 
   /**
    * Whether a row marked by this incarnation was left behind by a crash. An incarnation that the
-   * store has forgotten may as well have stopped cleanly, so its marks accuse nobody.
+   * store has forgotten may as well have stopped cleanly, so its marks make no suspects.
    */
   public boolean died(long marked) {
     return dead.contains(marked);

@@ -301,7 +301,7 @@ class EndingsTest {
     assertThat(logged(Level.WARN))
         .singleElement()
         .asString()
-        .contains("(6 uncounted so far, transient errors count after 2)", "PH-DB-17");
+        .contains("(uncounted=6 maxUncounted=2)", "PH-DB-17");
   }
 
   @Test

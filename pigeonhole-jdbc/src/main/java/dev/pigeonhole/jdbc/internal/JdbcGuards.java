@@ -360,7 +360,7 @@ final class JdbcGuards implements Guards {
       connection.rollback(before);
       connection.releaseSavepoint(before);
     } catch (SQLException e) {
-      LOG.debug("A run in the transaction of its caller could not be undone", ServerWords.only(e));
+      LOG.debug("Rollback of a joined guard run failed", ServerWords.only(e));
     }
   }
 
@@ -451,7 +451,7 @@ final class JdbcGuards implements Guards {
   }
 
   private static void warnOfReceipt(Exception e) {
-    LOG.warn("A receipt that was committed before its run had ended could not be taken back", e);
+    LOG.warn("Removal of a receipt that was committed before its run ended failed", e);
   }
 
   private static void bind(Params params, Entered entered, long token) throws SQLException {

@@ -30,7 +30,7 @@ final class JdbcPruning {
   /** Of content and headers. */
   private static final long MOST_ARCHIVED_AT_ONCE = 16 << 20;
 
-  // The row is held for the step: whoever prunes at the same time passes by.
+  // The row is locked for the step; other nodes that prune at the same time skip it.
   private static final String BEGIN =
       """
       SELECT {now}, pruned_to, pruned_at, guarded_to, guarded_at, guarded_ms
@@ -289,7 +289,7 @@ final class JdbcPruning {
                     row.getInt(5) == 1));
     List<Next> old = next.stream().filter(each -> each.olderThan(pruning.youngest(), now)).toList();
     // Numbers follow the time of receipt, roughly: behind a step full of young ones nearly all are
-    // young. What a clock that was ahead has dated tells nothing.
+    // young. Times written by a clock that was ahead are ignored.
     boolean young =
         old.isEmpty() && next.stream().anyMatch(each -> !each.receivedAt().isAfter(now));
     boolean more = next.size() == limit && !young;

@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an error of the server says, without the values that it was about. PostgreSQL shows the
+ * The text of a server error without the values in it. PostgreSQL shows the
  * whole row in the detail of an error, H2 the value, and MariaDB a part of it; all of that may be
  * content.
  */

@@ -12,12 +12,12 @@ import org.jspecify.annotations.Nullable;
  * stands in the tables for open, poisoned and completed work, whatever number the handler has under
  * its former keys. It reads the tables past the library.
  */
-public final class StandingTwice {
+public final class DuplicateRows {
   private static final String DEFAULT_PREFIX = "pigeonhole_";
   private static final List<String> PLACES = List.of("delivery", "later", "poison", "receipt");
   private static final int SHOWN = 20;
 
-  private StandingTwice() {}
+  private DuplicateRows() {}
 
   /** The rows that stand beside another one, in words; empty if all is well. */
   public static List<String> in(TestDatabase database) {
