@@ -185,8 +185,7 @@ class GuardFaultTest {
   /** As for a caller that was paused: the server has ended its session meanwhile. */
   @ParameterizedTest
   @EnumSource(names = {"POSTGRES", "MARIADB"})
-  void b40_aGuardRunsAgainAfterTheServerEndsItsIdleSession(DatabaseKind kind)
-      throws SQLException {
+  void b40_aGuardRunsAgainAfterTheServerEndsItsIdleSession(DatabaseKind kind) throws SQLException {
     open(kind);
     AtomicInteger runs = new AtomicInteger();
 

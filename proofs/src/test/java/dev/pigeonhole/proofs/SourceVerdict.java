@@ -1,7 +1,7 @@
 package dev.pigeonhole.proofs;
 
-import dev.pigeonhole.support.Ledger;
 import dev.pigeonhole.support.DuplicateRows;
+import dev.pigeonhole.support.Ledger;
 import dev.pigeonhole.support.TestDatabase;
 import java.nio.file.Path;
 import java.util.HashMap;

@@ -1,8 +1,8 @@
 package dev.pigeonhole.proofs;
 
 import dev.pigeonhole.support.DatabaseKind;
-import dev.pigeonhole.support.Ledger;
 import dev.pigeonhole.support.DuplicateRows;
+import dev.pigeonhole.support.Ledger;
 import dev.pigeonhole.support.TestDatabase;
 import java.nio.file.Files;
 import java.nio.file.Path;

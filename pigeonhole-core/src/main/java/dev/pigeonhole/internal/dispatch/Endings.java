@@ -135,7 +135,9 @@ final class Endings {
     }
     try {
       LOG.error(
-          "No outcome for an attempt because of an internal error: handler={}", attempt.handler.key(), why);
+          "No outcome for an attempt because of an internal error: handler={}",
+          attempt.handler.key(),
+          why);
     } catch (OutOfMemoryError e) {
       // The settler has the outcome; only the line is lost.
     }

@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Sets nothing for a session: behind a pooler in transaction mode the next transaction may have
- * another one, and the setting would affect the next client. Where the pool does not come
- * with READ COMMITTED, each transaction begins with a statement that sets it.
+ * another one, and the setting would affect the next client. Where the pool does not come with READ
+ * COMMITTED, each transaction begins with a statement that sets it.
  */
 final class PostgresLoanSettings implements LoanSettings {
   private static final int NOT_READ_YET = -1;

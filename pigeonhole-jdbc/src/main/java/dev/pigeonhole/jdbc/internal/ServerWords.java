@@ -8,9 +8,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The text of a server error without the values in it. PostgreSQL shows the
- * whole row in the detail of an error, H2 the value, and MariaDB a part of it; all of that may be
- * content.
+ * The text of a server error without the values in it. PostgreSQL shows the whole row in the detail
+ * of an error, H2 the value, and MariaDB a part of it; all of that may be content.
  */
 final class ServerWords {
   /**
