@@ -16,6 +16,10 @@ import java.util.concurrent.TimeUnit;
  */
 public final class CrashLoopWorker {
   static final int SLOTS = 8;
+
+  /** What the other handler takes for a message, so that its slots limit its rate. */
+  private static final int BESIDE_MILLIS = 50;
+
   static final String SLOW = "slow";
   static final String BESIDE = "beside";
 
@@ -41,7 +45,11 @@ public final class CrashLoopWorker {
                 .on(String.class)
                 .handle(SLOW, text -> TimeUnit.MILLISECONDS.sleep(millis))
                 .build())
-        .channel(Channel.named(BESIDE).on(String.class).handle(BESIDE, text -> {}).build())
+        .channel(
+            Channel.named(BESIDE)
+                .on(String.class)
+                .handle(BESIDE, text -> TimeUnit.MILLISECONDS.sleep(BESIDE_MILLIS))
+                .build())
         .concurrency(SLOTS)
         .batchSize(500)
         .beat(Duration.ofMillis(200))
