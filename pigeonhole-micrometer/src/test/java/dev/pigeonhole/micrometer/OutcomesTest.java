@@ -20,6 +20,7 @@ import dev.pigeonhole.OnMissingKey;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.RunningInbox;
 import dev.pigeonhole.Unhandled;
+import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.outbox.Outbox;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.StoreException;
@@ -41,6 +42,8 @@ import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleConfig;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -49,6 +52,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -300,6 +304,56 @@ class OutcomesTest {
     assertThat(counts(LEASE)).containsEntry("acquired", 4.0).containsEntry("handed-over", 8.0);
     assertThat(counts(LEASE).keySet()).isEqualTo(page.words(LEASE));
     assertThat(states(lanes).keySet()).isEqualTo(page.words(lanes));
+  }
+
+  /** The server ends the session of the first attempt, and the second one succeeds. */
+  @Test
+  void anAttemptThatADatabaseErrorEndsIsCountedAsUncounted() throws Exception {
+    AtomicInteger attempts = new AtomicInteger();
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
+      Inbox inbox =
+          Inbox.on(Shop.in(database).store)
+              .named("shop")
+              .codec(Shop.CODEC)
+              .lanes(LANES)
+              .channel(
+                  Channel.named("orders")
+                      .on(OrderPlaced.class)
+                      .handleInTransaction(
+                          "charge-card",
+                          (order, tx) -> {
+                            if (attempts.incrementAndGet() == 1) {
+                              endSession(tx.connection());
+                            }
+                          })
+                      .build())
+              .listener(metrics)
+              .build();
+      inbox.accept("orders", order("m"));
+      try (RunningInbox running = inbox.start()) {
+        Eventually.until(
+            "the second attempt",
+            LONG,
+            () ->
+                inbox.find("orders", "m", "charge-card").orElseThrow().state()
+                    == DeliveryState.COMPLETED);
+        Eventually.until("a healthy node", LONG, running::healthy);
+      }
+    }
+    assertThat(attempts).hasValue(2);
+    assertThat(
+            meters
+                .get("pigeonhole.inbox.uncounted")
+                .tags("inbox", "shop", "handler", "charge-card")
+                .counter()
+                .count())
+        .isEqualTo(1);
+  }
+
+  private static void endSession(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute("SELECT pg_terminate_backend(pg_backend_pid())");
+    }
   }
 
   // ---- what waits, and what is forgotten
