@@ -18,11 +18,9 @@ import dev.pigeonhole.TransactionalHandler;
 import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.admin.DeliveryView;
 import dev.pigeonhole.event.InboxEvent;
-import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.Proxies;
 import dev.pigeonhole.support.TestDatabase;
-import dev.pigeonhole.support.TestDatabases;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
@@ -36,7 +34,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.slf4j.LoggerFactory;
@@ -325,24 +322,22 @@ class UncountedRunTest {
     assertThat(view(inbox).failures()).isZero();
   }
 
-  @Test
-  void aHandlerSlowerThanTheIdleTimeoutIsPoisonedEventually() throws Exception {
-    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
-      Inbox inbox =
-          inbox(
-              database,
-              RetryPolicy.fixed(Duration.ofMillis(1)).maxUncounted(1).maxAttempts(2),
-              (text, tx) -> {
-                Sessions.beSilent(database, tx.connection(), LIMIT);
-              });
-      try (RunningInbox running = inbox.start()) {
-        inbox.accept("c", Message.of("m", "x"));
-        assertThat(uncounted().runs()).isEqualTo(1);
-        reaches(inbox, DeliveryState.POISONED);
-        Eventually.until(Duration.ofMinutes(3), running::healthy);
-      }
-      assertThat(view(inbox).failures()).isEqualTo(2);
-      assertThat(runs).hasValueGreaterThanOrEqualTo(3);
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void aHandlerSlowerThanTheIdleTimeoutIsPoisonedEventually(TestDatabase database)
+      throws Exception {
+    Inbox inbox =
+        inbox(
+            database,
+            RetryPolicy.fixed(Duration.ofMillis(1)).maxUncounted(1).maxAttempts(2),
+            (text, tx) -> Sessions.beSilent(database, tx.connection(), LIMIT));
+    try (RunningInbox running = inbox.start()) {
+      inbox.accept("c", Message.of("m", "x"));
+      assertThat(uncounted().runs()).isEqualTo(1);
+      reaches(inbox, DeliveryState.POISONED);
+      Eventually.until(LIMIT, running::healthy);
     }
+    assertThat(view(inbox).failures()).isEqualTo(2);
+    assertThat(runs).hasValueGreaterThanOrEqualTo(3);
   }
 }
