@@ -116,7 +116,9 @@ public interface InboxAdmin {
    * Delivers one message to a handler that has never had it, or has completed it; see {@link
    * MessageSelection#replay}.
    *
-   * @return false if there is no such message, or it is open or poisoned there
+   * @return false if there is no such message, it is open or poisoned there, or its content is gone
+   * @throws dev.pigeonhole.InboxException with {@link dev.pigeonhole.ErrorCode#REPLAYED_TOO_OFTEN}
+   *     if 4,095 deliveries were added to the message
    */
   boolean replay(String source, String id, String handler, String reason);
 

@@ -77,12 +77,15 @@ public record Delivery(
         cell, seq, version, keyId, failures, crashes, releases, keyHash, incarnation, late, place);
   }
 
-  /** Whether this is another attempt of the same delivery, and a later one. */
+  /**
+   * Whether this is another attempt of the same delivery, and a later one. Of two versions the
+   * later one is the one that takes fewer steps of {@link Versions#next} to reach.
+   */
   public boolean follows(Delivery other) {
     return seq == other.seq
         && cell.equals(other.cell)
         && Versions.ofOneMessage(version, other.version)
-        && version > other.version;
+        && (int) (version - other.version) > 0;
   }
 
   /** The attempt number a handler sees; the first is 1. */

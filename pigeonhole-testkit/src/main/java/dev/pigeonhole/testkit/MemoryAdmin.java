@@ -36,6 +36,7 @@ import dev.pigeonhole.store.SecondCopy;
 import dev.pigeonhole.store.Slice;
 import dev.pigeonhole.store.StoredMessage;
 import dev.pigeonhole.store.TypeCount;
+import dev.pigeonhole.store.Versions;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -328,6 +329,9 @@ final class MemoryAdmin implements AdminQueries {
         return Effect.POISONED;
       }
     }
+    if (!message.hasNextLife()) {
+      return Effect.TOO_OFTEN;
+    }
     List<Tables.ReceiptRow> had = new ArrayList<>();
     for (int each : tables.handlers.kin(handler.family())) {
       Tables.ReceiptRow receipt = tables.receipts.remove(new Tables.RowKey(message.seq(), each));
@@ -423,7 +427,7 @@ final class MemoryAdmin implements AdminQueries {
         new Delivery(
             was.cell(),
             was.seq(),
-            was.version() + 1,
+            Versions.next(was.version()),
             was.keyId(),
             0,
             0,

@@ -18,8 +18,6 @@ import org.jspecify.annotations.Nullable;
 
 /** A stored message. Byte arrays are copied on the way in and on the way out. */
 final class MessageRow {
-  private static final long VERSIONS_PER_LIFE = 1 << 20;
-
   private final long seq;
   private final long version;
   private final NewMessage message;
@@ -100,7 +98,11 @@ final class MessageRow {
 
   /** The lowest version of another life: no delivery can have had it before. */
   long nextLife() {
-    return version + ++lives * VERSIONS_PER_LIFE;
+    return Versions.ofLife(version, ++lives);
+  }
+
+  boolean hasNextLife() {
+    return lives < Versions.MOST_LIVES;
   }
 
   void edit(int handler, Edit edit) {

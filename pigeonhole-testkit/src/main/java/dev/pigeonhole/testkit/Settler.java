@@ -3,6 +3,7 @@ package dev.pigeonhole.testkit;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Settlement;
+import dev.pigeonhole.store.Versions;
 
 /**
  * Ends one attempt. Every outcome takes the row away at its version or raises the version, so that
@@ -75,7 +76,7 @@ final class Settler {
     return new Delivery(
         was.cell(),
         was.seq(),
-        was.version() + raise,
+        raise == 0 ? was.version() : Versions.next(was.version()),
         was.keyId(),
         failures,
         crashes,

@@ -26,6 +26,7 @@ import dev.pigeonhole.admin.Pause;
 import dev.pigeonhole.admin.TypeCounts;
 import dev.pigeonhole.internal.registry.Hashes;
 import dev.pigeonhole.internal.registry.HeaderFormat;
+import dev.pigeonhole.internal.registry.Names;
 import dev.pigeonhole.store.AdminChange;
 import dev.pigeonhole.store.AdminQueries;
 import dev.pigeonhole.store.CellRow;
@@ -35,6 +36,7 @@ import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.store.MessageState;
 import dev.pigeonhole.store.NodeRow;
 import dev.pigeonhole.store.StoredMessage;
+import dev.pigeonhole.store.Versions;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -293,14 +295,22 @@ public final class DefaultAdmin implements InboxAdmin {
 
   @Override
   public boolean replay(String source, String id, String handler, String reason) {
-    return queries()
+    AdminChange.Effect effect =
+        queries()
             .replay(
                 source(source),
                 messageId(id),
                 id(handler),
                 admin.actor(),
-                Administration.checked(reason))
-        == AdminChange.Effect.CHANGED;
+                Administration.checked(reason));
+    if (effect == AdminChange.Effect.TOO_OFTEN) {
+      throw new InboxException(
+          ErrorCode.REPLAYED_TOO_OFTEN,
+          "Message '%s' of '%s' cannot be replayed: %,d deliveries were added to it, which is the"
+                  .formatted(Names.shown(id), Names.shown(source), Versions.MOST_LIVES)
+              + " limit. Send its content again under another id.");
+    }
+    return effect == AdminChange.Effect.CHANGED;
   }
 
   @Override

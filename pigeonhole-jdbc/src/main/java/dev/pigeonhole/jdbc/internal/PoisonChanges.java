@@ -7,6 +7,7 @@ import dev.pigeonhole.store.AdminChange.Effect;
 import dev.pigeonhole.store.CrashPoints;
 import dev.pigeonhole.store.EditedContent;
 import dev.pigeonhole.store.Place;
+import dev.pigeonhole.store.Versions;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -217,7 +218,7 @@ final class PoisonChanges {
                 .add(head.lane())
                 .add(head.handler())
                 .add(head.seq())
-                .add(head.version() + 1)
+                .add(Versions.next(head.version()))
                 .add(head.keyId())
                 .add(head.releases())
                 .add(head.keyHash()));

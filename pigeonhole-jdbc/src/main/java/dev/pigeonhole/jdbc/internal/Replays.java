@@ -76,12 +76,6 @@ final class Replays {
 
   private static final String TAKEN = "DELETE FROM {unhandled} WHERE seq = ?";
 
-  /** No life of a delivery has more versions: each is an attempt that failed or was cut. */
-  private static final int VERSIONS_PER_LIFE = 1 << 20;
-
-  /** The upper half of a version belongs to the message. */
-  private static final int MOST_LIVES = (int) ((1L << 32) / VERSIONS_PER_LIFE) - 1;
-
   private final Statements statements;
   private final Families families;
 
@@ -147,8 +141,7 @@ final class Replays {
         .isPresent()) {
       return Effect.OPEN;
     }
-    int lives = message.touched() + 1;
-    if (lives > MOST_LIVES) {
+    if (message.touched() >= Versions.MOST_LIVES) {
       return Effect.TOO_OFTEN;
     }
     // The idempotency key is made of the handler's key; whoever has seen it must see it again.
@@ -158,7 +151,7 @@ final class Replays {
             .orElse(handler.keyId());
     int forgotten = session.update(ofKin(session, FORGET_RECEIPT, kin), params -> params.add(seq));
     session.update(ofKin(session, FORGET_ANSWER, kin), params -> params.add(seq));
-    long version = Versions.first(message.token()) + (long) lives * VERSIONS_PER_LIFE;
+    long version = Versions.ofLife(Versions.first(message.token()), message.touched() + 1);
     String row =
         "%d, %d, %d, %d, %d".formatted(message.lane(), handler.family(), seq, version, keyId);
     String insert =

@@ -5,6 +5,7 @@ import dev.pigeonhole.OnPoison;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Outcome;
 import dev.pigeonhole.store.Settlement;
+import dev.pigeonhole.store.Versions;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -217,7 +218,7 @@ final class Settling {
                 .add(each.cell().lane())
                 .add(each.cell().handler())
                 .add(each.seq())
-                .add(each.version() + 1)
+                .add(Versions.next(each.version()))
                 .add(each.keyId())
                 .add(each.failures())
                 .add(each.crashes())
@@ -250,7 +251,7 @@ final class Settling {
         .add(each.delivery().cell().lane())
         .add(each.delivery().cell().handler())
         .add(each.delivery().seq())
-        .add(each.delivery().version() + 1)
+        .add(Versions.next(each.delivery().version()))
         .add(each.delivery().keyId())
         .add(each.failures())
         .add(each.crashes())
@@ -289,7 +290,7 @@ final class Settling {
                     .add(each.delivery().cell().lane())
                     .add(each.delivery().cell().handler())
                     .add(each.delivery().seq())
-                    .add(each.delivery().version() + 1)
+                    .add(Versions.next(each.delivery().version()))
                     .add(each.delivery().keyId())
                     .add(each.failures())
                     .add(each.delivery().crashes())
