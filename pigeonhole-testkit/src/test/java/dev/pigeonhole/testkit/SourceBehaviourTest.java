@@ -258,6 +258,8 @@ class SourceBehaviourTest {
   @Test
   void aStopInterruptsNobodyInAStoreThatCannotBearIt() throws Exception {
     CountDownLatch prunes = new CountDownLatch(1);
+    CountDownLatch closed = new CountDownLatch(1);
+    CountDownLatch pruned = new CountDownLatch(1);
     AtomicReference<Throwable> harm = new AtomicReference<>();
     HookedStore fragile =
         new HookedStore(store)
@@ -267,17 +269,23 @@ class SourceBehaviourTest {
                 step -> {
                   prunes.countDown();
                   try {
-                    TimeUnit.MILLISECONDS.sleep(300); // the stop comes meanwhile
+                    closed.await(); // the stop comes meanwhile, and gives up its wait
                   } catch (InterruptedException e) {
                     harm.set(e);
+                  } finally {
+                    pruned.countDown();
                   }
                   return step.proceed();
                 });
     Channel channel = Channel.named("c").on(String.class).handle("h", text -> {}).build();
-    Inbox inbox = builder(fragile, channel, tap).keepReceipts(ofDays(1)).build();
+    Inbox inbox =
+        builder(fragile, channel, tap).stopGrace(ofMillis(100)).keepReceipts(ofDays(1)).build();
     try (RunningInbox node = inbox.start()) {
       assertThat(prunes.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+    } finally {
+      closed.countDown();
     }
+    assertThat(pruned.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
     assertThat(harm).hasValue(null);
   }
 
