@@ -78,7 +78,7 @@ class CrashPointTest {
   private static final String FIRST = "run.after-handler";
   private static final int DAILY = 5;
 
-  private static final String MIGRATION = "migrate.after-statement";
+  static final String MIGRATION = "migrate.after-statement";
   private static final int KILLED = 137;
   private static final Duration LIMIT = Duration.ofSeconds(300);
 

@@ -129,6 +129,11 @@ interface Dialect {
    */
   default void limitSilence(Connection connection, Duration silence) throws SQLException {}
 
+  /** Asks which session holds the lock of the migrations. */
+  default String holderOfMigrationLock(String name) {
+    throw new UnsupportedOperationException(name() + " has no such lock");
+  }
+
   /** Whether its nodes can wake each other with words of the database. */
   default boolean notifies() {
     return false;

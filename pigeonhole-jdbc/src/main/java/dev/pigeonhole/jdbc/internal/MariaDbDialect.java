@@ -111,6 +111,11 @@ final class MariaDbDialect implements Dialect {
   }
 
   @Override
+  public String holderOfMigrationLock(String name) {
+    return "SELECT IS_USED_LOCK('%s')".formatted(name);
+  }
+
+  @Override
   public Fault fault(SQLException e) {
     SQLException root = Errors.root(e);
     String state = root.getSQLState() == null ? "" : root.getSQLState();

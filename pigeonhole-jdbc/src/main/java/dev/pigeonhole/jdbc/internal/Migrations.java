@@ -15,6 +15,7 @@ import java.sql.DatabaseMetaData;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -46,22 +47,41 @@ public final class Migrations {
 
   private static final String FOLDER = "/pigeonhole/jdbc/schema/";
   private static final List<String> SCRIPTS = List.of("V001__tables.sql");
-  private static final int LOCK_SECONDS = 60;
+
+  /** How long a migration waits for another one, and for a table that somebody else has locked. */
+  private static final Duration LOCK_WAIT = Duration.ofSeconds(60);
+
   private static final int TRIES = 20;
+  private static final String LIMIT_SESSION =
+      "SET SESSION wait_timeout = %s, SESSION lock_wait_timeout = %s";
 
   /** An embedded database belongs to one process, so its migrations take turns here. */
   private static final ReentrantLock EMBEDDED = new ReentrantLock();
 
+  /** Puts back what was changed on the connection. */
+  @FunctionalInterface
+  private interface Undo extends AutoCloseable {
+    @Override
+    void close() throws SQLException;
+  }
+
   private final Dialect dialect;
   private final Tables tables;
+  private final Duration lockWait;
 
-  private Migrations(Dialect dialect, Tables tables) {
+  private Migrations(Dialect dialect, Tables tables, Duration lockWait) {
     this.dialect = dialect;
     this.tables = tables;
+    this.lockWait = lockWait;
   }
 
   /** Brings the tables up to date; many processes may do so at once. */
   public static void migrate(DataSource dataSource, @Nullable String schema, String prefix) {
+    migrate(dataSource, schema, prefix, LOCK_WAIT);
+  }
+
+  static void migrate(
+      DataSource dataSource, @Nullable String schema, String prefix, Duration lockWait) {
     Connection opened;
     try {
       opened = dataSource.getConnection();
@@ -71,7 +91,7 @@ public final class Migrations {
     try (Connection connection = opened) {
       Dialect dialect = Dialect.of(connection.getMetaData().getDatabaseProductName());
       Tables tables = Tables.on(connection, dialect, schema, prefix);
-      Migrations migrations = new Migrations(dialect, tables);
+      Migrations migrations = new Migrations(dialect, tables, lockWait);
       boolean autoCommit = connection.getAutoCommit();
       try {
         migrations.run(connection);
@@ -85,11 +105,16 @@ public final class Migrations {
     }
   }
 
+  /** A connection that cannot be put back is broken, and the error of the migration tells why. */
   private static void restore(Connection connection, boolean autoCommit) throws SQLException {
-    if (!connection.getAutoCommit()) {
-      connection.rollback();
+    try {
+      if (!connection.getAutoCommit()) {
+        connection.rollback();
+      }
+      connection.setAutoCommit(autoCommit);
+    } catch (SQLException e) {
+      connection.abort(Runnable::run);
     }
-    connection.setAutoCommit(autoCommit);
   }
 
   /** All scripts of a dialect with real names in them, as one text to be run by hand. */
@@ -188,32 +213,94 @@ public final class Migrations {
   /** DDL is part of the transaction, and so is the lock. */
   private void inOneTransaction(Connection connection) throws SQLException {
     connection.setAutoCommit(false);
+    // First, because the lock may be granted to a client that is lost while it waits.
+    dialect.limitSilence(connection, Silence.OF_THE_LIBRARY);
     try (Statement statement = connection.createStatement()) {
-      statement.execute(
-          "SELECT pg_advisory_xact_lock(hashtext('pigeonhole " + tables.qualified("") + "'))");
+      statement.execute("SELECT " + PostgresDialect.atMost("lock_timeout", lockWait));
+      long began = System.nanoTime();
+      try {
+        statement.execute("SELECT pg_advisory_xact_lock(hashtext('" + lockName() + "'))");
+      } catch (SQLException e) {
+        if (dialect.fault(e) == Fault.LOCK_TIMEOUT) {
+          throw lockHeld(began, e);
+        }
+        throw e;
+      }
       apply(connection, statement);
       connection.commit();
     }
   }
 
-  /** DDL commits by itself, so the lock belongs to the session. */
+  /** DDL commits by itself, so the lock belongs to the session, and ends with it. */
   private void underNamedLock(Connection connection) throws SQLException {
-    String name = "pigeonhole." + checksum(tables.qualified("")).substring(0, 32);
     connection.setAutoCommit(true);
-    try (Statement statement = connection.createStatement()) {
-      try (ResultSet got =
-          statement.executeQuery("SELECT GET_LOCK('%s', %d)".formatted(name, LOCK_SECONDS))) {
-        got.next();
-        if (got.getInt(1) != 1) {
-          throw new SQLException("Another migration holds the lock " + name, "HY000", 1205);
-        }
-      }
-      try {
-        apply(connection, statement);
-      } finally {
-        statement.execute("DO RELEASE_LOCK('" + name + "')");
+    try (Statement statement = connection.createStatement();
+        Undo limits = limitSession(connection, statement);
+        Undo lock = lock(statement)) {
+      apply(connection, statement);
+    }
+  }
+
+  /** Has the server end the session soon if its client falls silent. */
+  private Undo limitSession(Connection connection, Statement statement) throws SQLException {
+    String restore;
+    try (ResultSet own = statement.executeQuery("SELECT @@wait_timeout, @@lock_wait_timeout")) {
+      own.next();
+      restore = LIMIT_SESSION.formatted(own.getString(1), own.getString(2));
+    }
+    Undo undo =
+        () -> {
+          try {
+            statement.execute(restore);
+          } catch (SQLException e) {
+            connection.abort(Runnable::run); // no user of the pool may get it with our limits
+            throw e;
+          }
+        };
+    statement.execute(
+        LIMIT_SESSION.formatted(
+            "LEAST(@@wait_timeout, %d)".formatted(Silence.OF_THE_LIBRARY.toSeconds()),
+            "LEAST(@@lock_wait_timeout, %d)".formatted(lockWait.toSeconds())));
+    return undo;
+  }
+
+  private Undo lock(Statement statement) throws SQLException {
+    long began = System.nanoTime();
+    try (ResultSet got =
+        statement.executeQuery(
+            "SELECT GET_LOCK('%s', %d)".formatted(lockName(), lockWait.toSeconds()))) {
+      got.next();
+      if (got.getInt(1) != 1) {
+        throw lockHeld(began, null);
       }
     }
+    return () -> statement.execute("DO RELEASE_LOCK('" + lockName() + "')");
+  }
+
+  private String lockName() {
+    return lockName(dialect, tables);
+  }
+
+  /** The name of the lock that the migrations of these tables share. */
+  static String lockName(Dialect dialect, Tables tables) {
+    String name = tables.qualified("");
+    return dialect.schemasAreCatalogs()
+        ? "pigeonhole." + checksum(name).substring(0, 32)
+        : "pigeonhole " + name;
+  }
+
+  private StoreException lockHeld(long began, @Nullable SQLException e) {
+    return new StoreException(
+        Kind.TRANSIENT,
+        ErrorCode.MIGRATION_LOCKED,
+        ("The lock for migrations of the tables %s… was not free after %d s, and nothing was"
+                + " changed. Wait until the other process has finished its migration, then start"
+                + " again. If no process is migrating, end the session that holds the lock: %s")
+            .formatted(
+                tables.plain(""),
+                Duration.ofNanos(System.nanoTime() - began).toSeconds(),
+                dialect.holderOfMigrationLock(lockName())),
+        e == null ? null : ServerWords.only(e));
   }
 
   private void oneAfterTheOther(Connection connection) throws SQLException {

@@ -89,14 +89,41 @@ final class PostgresDialect implements Dialect {
     Dialect.execute(connection, "SELECT " + silence(silence));
   }
 
-  /** The expression that does it. A limit that is shorter stays as it is. */
+  /** The expression that does it. */
   static String silence(Duration silence) {
+    return atMost("idle_in_transaction_session_timeout", silence);
+  }
+
+  /**
+   * The same for a transaction that has a limit already.
+   *
+   * @param own the limit that its session came with
+   */
+  static String silence(String own, Duration silence) {
+    return atMost("idle_in_transaction_session_timeout", "'" + own + "'", silence);
+  }
+
+  /**
+   * The expression that limits a setting of the present transaction. A limit that is shorter stays
+   * as it is.
+   */
+  static String atMost(String setting, Duration limit) {
+    return atMost(setting, "current_setting('" + setting + "')", limit);
+  }
+
+  private static String atMost(String setting, String own, Duration limit) {
     return """
-        set_config('idle_in_transaction_session_timeout',
-          CASE WHEN current_setting('idle_in_transaction_session_timeout')::interval
-                    BETWEEN interval '1 ms' AND interval '%1$d ms'
-               THEN current_setting('idle_in_transaction_session_timeout') ELSE '%1$d' END, true)"""
-        .formatted(silence.toMillis());
+        set_config('%1$s',
+          CASE WHEN %2$s::interval BETWEEN interval '1 ms' AND interval '%3$d ms'
+               THEN %2$s ELSE '%3$d' END, true)"""
+        .formatted(setting, own, limit.toMillis());
+  }
+
+  @Override
+  public String holderOfMigrationLock(String name) {
+    return ("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted"
+            + " AND objid::bigint = (hashtext('%s')::bigint & 4294967295)")
+        .formatted(name);
   }
 
   @Override
