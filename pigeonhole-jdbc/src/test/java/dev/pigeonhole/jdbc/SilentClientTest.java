@@ -10,11 +10,13 @@ import dev.pigeonhole.store.AcceptResult;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.NewMessage;
 import dev.pigeonhole.store.Outcome;
+import dev.pigeonhole.store.Pruning;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.Transactions;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.tck.Judge;
 import dev.pigeonhole.testkit.CrashPlan;
 import dev.pigeonhole.testkit.Latch;
 import java.sql.Connection;
@@ -30,6 +32,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -159,6 +162,71 @@ class SilentClientTest {
     }
   }
 
+  /** Only while the listener runs the client may be silent for longer. */
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void theMessagesOfAStepOfRetentionAreFreeAgainBeforeItsListenerIsCalled(TestDatabase database)
+      throws Exception {
+    Rig rig = Rig.on(database);
+    AtomicInteger called = new AtomicInteger();
+    CountDownLatch judging = new CountDownLatch(1);
+    Judge pruning =
+        new Judge(
+            message -> {
+              judging.countDown();
+              await(release);
+              return Pruning.Fate.DELETE;
+            },
+            messages -> called.incrementAndGet());
+    CompletableFuture<?> step = prune(rig, pruning);
+    await(judging);
+    theMessagesAreFreeAgain(rig);
+    release.countDown();
+    assertFailedAndDeletedNothing(rig, step);
+    assertThat(called).hasValue(0);
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void theMessagesOfAStepOfRetentionAreFreeAgainAfterItsListenerHasReturned(TestDatabase database)
+      throws Exception {
+    Rig rig = Rig.on(database);
+    AtomicInteger called = new AtomicInteger();
+    CrashPlan.at("prune.before-commit").blocking(silent);
+    Judge pruning = new Judge(message -> Pruning.Fate.DELETE, messages -> called.incrementAndGet());
+    CompletableFuture<?> step = prune(rig, pruning);
+    silent.awaitReached();
+    theMessagesAreFreeAgain(rig);
+    silent.release();
+    assertFailedAndDeletedNothing(rig, step);
+    assertThat(called).hasValue(1);
+  }
+
+  private static CompletableFuture<?> prune(Rig rig, Pruning pruning) {
+    rig.accept(rig.message("m", rig.a));
+    assertThat(rig.complete(rig.open(rig.a, 10))).isEmpty();
+    return CompletableFuture.runAsync(() -> rig.store.maintenance().prune(pruning, 100));
+  }
+
+  private static void theMessagesAreFreeAgain(Rig rig) {
+    Eventually.until(
+        "the rows to be free", PATIENCE, () -> lockable(rig.database, rig.table("message")));
+  }
+
+  private static void assertFailedAndDeletedNothing(Rig rig, CompletableFuture<?> step) {
+    assertThatThrownBy(() -> step.get(3, TimeUnit.MINUTES))
+        .hasCauseInstanceOf(StoreException.class);
+    assertThat(rig.count("message")).isEqualTo(1);
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      assertThat(latch.await(4, TimeUnit.MINUTES)).isTrue();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
   /** Connections go back to the pool with the limits that they came with. */
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
@@ -171,6 +239,8 @@ class SilentClientTest {
     rig.accept(rig.message("m", rig.a));
     rig.settle(rig.open(rig.a, 10), new Outcome.LaterUncounted(Duration.ZERO));
     rig.store.transactions().orElseThrow().run(rig.open(rig.a, 10), (delivery, connection) -> {});
+    Judge archiving = new Judge(message -> Pruning.Fate.DELETE, messages -> {});
+    assertThat(rig.store.maintenance().prune(archiving, 100).deleted()).isEqualTo(1);
     assertThat(limits(pool, database.kind())).isEqualTo(before);
   }
 

@@ -110,13 +110,9 @@ final class Jdbc {
     return retrying(() -> once(lockWait, work));
   }
 
-  /**
-   * The same where code of users runs in it.
-   *
-   * @param silence how long its client may be silent
-   */
-  <T> T transaction(Duration silence, Work<T> work) {
-    return retrying(() -> once(LockWait.NORMAL, silence, work));
+  /** For transactions in which code of users runs between our statements. */
+  LoanSettings.Limits silenceLimits(Session session) throws SQLException {
+    return settings.limits(session.connection);
   }
 
   /** What the database has said, if an error of it is the cause. */
@@ -126,12 +122,8 @@ final class Jdbc {
 
   /** Runs work in one transaction, once. */
   <T> T once(LockWait lockWait, Work<T> work) {
-    return once(lockWait, Silence.OF_THE_LIBRARY, work);
-  }
-
-  private <T> T once(LockWait lockWait, Duration silence, Work<T> work) {
-    try (Borrowed borrowed = borrow(false, silence)) {
-      Session session = borrowed.session(false, lockWait).limitingSilence(silence);
+    try (Borrowed borrowed = borrow(false, Silence.OF_THE_LIBRARY)) {
+      Session session = borrowed.transaction(lockWait);
       T answer = work.run(session);
       borrowed.commit(session);
       return answer;

@@ -193,8 +193,12 @@ final class JdbcPruning {
   }
 
   Pruning.Step step(Pruning pruning, int limit) {
-    Duration silence = pruning.archives() ? Silence.of(Optional.empty()) : Silence.OF_THE_LIBRARY;
-    return jdbc.transaction(silence, session -> step(session, pruning, limit));
+    return jdbc.transaction(
+        session -> {
+          LoanSettings.Limits limits =
+              pruning.archives() ? jdbc.silenceLimits(session) : (any, silence) -> {};
+          return step(session, pruning, limit, limits);
+        });
   }
 
   /** Deletes one message because an operator says so, unless something stands in the way. */
@@ -219,7 +223,8 @@ final class JdbcPruning {
     return Effect.CHANGED;
   }
 
-  private Pruning.Step step(Session session, Pruning pruning, int limit) throws SQLException {
+  private Pruning.Step step(Session session, Pruning pruning, int limit, LoanSettings.Limits limits)
+      throws SQLException {
     Pruning.Walk walk = pruning.walk();
     Optional<Place> free = place(session, walk);
     if (free.isEmpty()) {
@@ -233,7 +238,7 @@ final class JdbcPruning {
     if (moreAnswers || walk == Pruning.Walk.ANSWERS) {
       return new Pruning.Step(0, 0, moreAnswers); // the walk stays where it is
     }
-    return walk(session, pruning, place, limit);
+    return walk(session, pruning, place, limit, limits);
   }
 
   /** Empty while somebody else prunes. */
@@ -254,7 +259,8 @@ final class JdbcPruning {
         });
   }
 
-  private Pruning.Step walk(Session session, Pruning pruning, Place place, int limit)
+  private Pruning.Step walk(
+      Session session, Pruning pruning, Place place, int limit, LoanSettings.Limits limits)
       throws SQLException {
     Reading reading = read(session, pruning, place.now(), place.seq(), limit);
     for (int read = 1; reading.goesOn() && read < MOST_READ; read++) {
@@ -264,7 +270,7 @@ final class JdbcPruning {
     if (!reading.due().isEmpty()) {
       judge(session, pruning, reading.due(), place.now(), judgement);
     }
-    execute(session, pruning, judgement);
+    execute(session, pruning, judgement, limits);
     if (place.seq() == 0) {
       forgetOperations(session, place.now().minus(pruning.keepOperations()), limit);
     }
@@ -353,7 +359,9 @@ final class JdbcPruning {
     }
   }
 
-  private void execute(Session session, Pruning pruning, Judgement judgement) throws SQLException {
+  private void execute(
+      Session session, Pruning pruning, Judgement judgement, LoanSettings.Limits limits)
+      throws SQLException {
     if (!judgement.dropped.isEmpty()) {
       change(session, DROP, judgement.dropped);
       change(session, FORGET_EDITS, judgement.dropped);
@@ -362,7 +370,7 @@ final class JdbcPruning {
       change(session, HAND_OVER, judgement.handedOver);
     }
     if (!judgement.deleted.isEmpty()) {
-      delete(session, pruning, judgement);
+      delete(session, pruning, judgement, limits);
     }
   }
 
@@ -432,10 +440,12 @@ final class JdbcPruning {
         });
   }
 
-  private void delete(Session session, Pruning pruning, Judgement judgement) throws SQLException {
+  private void delete(
+      Session session, Pruning pruning, Judgement judgement, LoanSettings.Limits limits)
+      throws SQLException {
     List<Long> seqs = judgement.deleted;
     if (pruning.archives()) {
-      archive(session, pruning, seqs);
+      archive(session, pruning, seqs, limits);
     }
     if (judgement.poisoned > 0) {
       Audit.addForgotten(session, seqs);
@@ -454,14 +464,18 @@ final class JdbcPruning {
   }
 
   /** In parts, for their content may be large. */
-  private void archive(Session session, Pruning pruning, List<Long> seqs) throws SQLException {
+  private void archive(
+      Session session, Pruning pruning, List<Long> seqs, LoanSettings.Limits limits)
+      throws SQLException {
     List<Long> rest = seqs;
     while (!rest.isEmpty()) {
       Loaded part = Loads.load(session, statements, rest, MOST_ARCHIVED_AT_ONCE);
       List<StoredMessage> messages =
           rest.stream().map(part.messages()::get).filter(Objects::nonNull).toList();
       if (!messages.isEmpty()) {
+        limits.set(session.connection, Silence.of(Optional.empty()));
         pruning.archive(messages);
+        limits.set(session.connection, Silence.OF_THE_LIBRARY);
       }
       rest = List.copyOf(part.left());
     }

@@ -18,6 +18,12 @@ interface LoanSettings {
     void on(Connection connection) throws SQLException;
   }
 
+  /** Changes the limit of silence in the middle of a transaction. */
+  @FunctionalInterface
+  interface Limits {
+    void set(Connection connection, Duration silence) throws SQLException;
+  }
+
   /**
    * Changes what has to be changed, outside of a transaction.
    *
@@ -30,6 +36,15 @@ interface LoanSettings {
    */
   default @Nullable String beginning() {
     return null;
+  }
+
+  /**
+   * For transactions in which a part may take longer than the others: the present one can be given
+   * other limits, up to the one that its session came with. To be called before the first statement
+   * of the transaction.
+   */
+  default Limits limits(Connection connection) throws SQLException {
+    return (any, silence) -> {};
   }
 
   /** From now on no session is trusted to have the settings that its pool comes with. */

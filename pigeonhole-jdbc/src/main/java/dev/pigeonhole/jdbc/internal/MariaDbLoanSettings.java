@@ -16,9 +16,9 @@ final class MariaDbLoanSettings implements LoanSettings {
   /** A pool with a limit of its own that is not longer keeps it. */
   private static final long SHORT_ENOUGH = 60;
 
-  private static final String SET =
-      "SET SESSION tx_isolation = '%s', SESSION idle_transaction_timeout = %d,"
-          + " SESSION idle_write_transaction_timeout = %d,"
+  private static final String ISOLATE = "SET SESSION tx_isolation = '%s', ";
+  private static final String LIMIT =
+      "SESSION idle_transaction_timeout = %d, SESSION idle_write_transaction_timeout = %d,"
           + " SESSION idle_readonly_transaction_timeout = %d";
 
   private static final String READ =
@@ -45,8 +45,18 @@ final class MariaDbLoanSettings implements LoanSettings {
       return writing == 0 || reading == 0 ? 0 : Math.max(writing, reading);
     }
 
+    /** Whether the pool has a limit that stays. */
+    boolean limits(long wanted) {
+      return silence() > 0 && silence() <= Math.max(wanted, SHORT_ENOUGH);
+    }
+
+    /** The limits of a loan, as a part of a statement. */
+    String limit(long wanted) {
+      return limits(wanted) ? LIMIT.formatted(all, write, readOnly) : LIMIT.formatted(wanted, 0, 0);
+    }
+
     String restore() {
-      return SET.formatted(isolation, all, write, readOnly);
+      return ISOLATE.formatted(isolation) + LIMIT.formatted(all, write, readOnly);
     }
   }
 
@@ -60,17 +70,19 @@ final class MariaDbLoanSettings implements LoanSettings {
       own = former;
     }
     long wanted = silence.toSeconds();
-    boolean limited = former.silence() > 0 && former.silence() <= Math.max(wanted, SHORT_ENOUGH);
-    if (limited && former.isReadCommitted()) {
+    if (former.limits(wanted) && former.isReadCommitted()) {
       return null;
     }
-    Dialect.execute(
-        connection,
-        limited
-            ? SET.formatted("READ-COMMITTED", former.all(), former.write(), former.readOnly())
-            : SET.formatted("READ-COMMITTED", wanted, 0, 0));
+    Dialect.execute(connection, ISOLATE.formatted("READ-COMMITTED") + former.limit(wanted));
     String restore = former.restore();
     return returned -> Dialect.execute(returned, restore);
+  }
+
+  @Override
+  public Limits limits(Connection connection) throws SQLException {
+    Own former = own;
+    Own pool = former == null ? read(connection) : former;
+    return (any, silence) -> Dialect.execute(any, "SET " + pool.limit(silence.toSeconds()));
   }
 
   private static Own read(Connection connection) throws SQLException {

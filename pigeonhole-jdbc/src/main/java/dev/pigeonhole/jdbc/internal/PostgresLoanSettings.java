@@ -1,7 +1,9 @@
 package dev.pigeonhole.jdbc.internal;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -30,6 +32,21 @@ final class PostgresLoanSettings implements LoanSettings {
     return known == NOT_READ_YET || known == Connection.TRANSACTION_READ_COMMITTED
         ? null
         : READ_COMMITTED;
+  }
+
+  /** The limit that the session came with is asked for, because it is about to be replaced. */
+  @Override
+  public Limits limits(Connection connection) throws SQLException {
+    String own;
+    try (Statement statement = connection.createStatement();
+        ResultSet row =
+            statement.executeQuery(
+                "SELECT current_setting('idle_in_transaction_session_timeout')")) {
+      row.next();
+      own = row.getString(1);
+    }
+    return (any, silence) ->
+        Dialect.execute(any, "SELECT " + PostgresDialect.silence(own, silence));
   }
 
   @Override
