@@ -2,9 +2,10 @@ package dev.pigeonhole.kafka;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.KafkaServer;
 import dev.pigeonhole.transport.Envelope;
+import dev.pigeonhole.transport.Sent;
+import dev.pigeonhole.transport.Transport;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -21,7 +22,6 @@ import java.util.stream.IntStream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
 import org.apache.kafka.clients.admin.MemberDescription;
-import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -30,7 +30,6 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -40,16 +39,27 @@ final class TestBroker implements AutoCloseable {
   private static final Duration LIMIT = Duration.ofMinutes(3);
 
   final String group = "group-" + UUID.randomUUID();
+  private final KafkaServer server;
   private final String bootstrap;
   private final Admin admin;
   private final Producer<byte[], byte[]> producer;
 
-  private TestBroker(String bootstrap) {
-    this.bootstrap = bootstrap;
-    this.admin = Admin.create(Map.of("bootstrap.servers", bootstrap));
+  private TestBroker(KafkaServer server) {
+    this.server = server;
+    this.bootstrap = server.bootstrap();
+    this.admin =
+        Admin.create(
+            Map.of(
+                "bootstrap.servers",
+                bootstrap,
+                "request.timeout.ms",
+                (int) LIMIT.toMillis(),
+                "default.api.timeout.ms",
+                (int) LIMIT.toMillis()));
     this.producer =
         new KafkaProducer<>(
-            Map.<String, Object>of("bootstrap.servers", bootstrap, "linger.ms", 0),
+            Map.<String, Object>of(
+                "bootstrap.servers", bootstrap, "linger.ms", 0, "max.block.ms", LIMIT.toMillis()),
             new ByteArraySerializer(),
             new ByteArraySerializer());
   }
@@ -60,7 +70,7 @@ final class TestBroker implements AutoCloseable {
   }
 
   static TestBroker on(KafkaServer server) {
-    return new TestBroker(server.bootstrap());
+    return new TestBroker(server);
   }
 
   Admin admin() {
@@ -94,18 +104,7 @@ final class TestBroker implements AutoCloseable {
 
   /** Returns when each of its partitions can be written to. */
   void create(String name, int partitions, Map<String, String> settings) {
-    get(
-        admin
-            .createTopics(List.of(new NewTopic(name, partitions, (short) 1).configs(settings)))
-            .all());
-    Eventually.until(
-        "the partitions of " + name,
-        LIMIT,
-        () -> {
-          List<TopicPartitionInfo> all =
-              admin.describeTopics(List.of(name)).allTopicNames().get().get(name).partitions();
-          return all.size() == partitions && all.stream().allMatch(each -> each.leader() != null);
-        });
+    server.createTopic(name, partitions, settings);
   }
 
   static Envelope.Builder envelope(String topic, String id) {
@@ -153,6 +152,25 @@ final class TestBroker implements AutoCloseable {
             new ByteArraySerializer())) {
       get(other.send(record));
     }
+  }
+
+  /**
+   * Returns the answer of the brokers. A transport waits a second for what it asks them first; a
+   * busy broker may take longer, so it is sent again then, as by the outbox.
+   */
+  static List<Sent> answers(Transport transport, Envelope... envelopes)
+      throws InterruptedException {
+    long end = System.nanoTime() + LIMIT.toNanos();
+    List<Sent> sent = transport.send(List.of(envelopes), LIMIT);
+    while (sent.stream().anyMatch(TestBroker::isTooLate) && System.nanoTime() - end < 0) {
+      sent = transport.send(List.of(envelopes), LIMIT);
+    }
+    return sent;
+  }
+
+  private static boolean isTooLate(Sent sent) {
+    return sent instanceof Sent.Failed failed
+        && failed.cause().getCause() instanceof org.apache.kafka.common.errors.TimeoutException;
   }
 
   static List<TopicPartition> partitions(String topic, int count) {

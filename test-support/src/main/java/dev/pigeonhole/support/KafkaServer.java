@@ -19,6 +19,7 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.errors.InvalidReplicationFactorException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,7 +30,9 @@ import org.jspecify.annotations.Nullable;
 public final class KafkaServer extends LocalServer {
 
   private static final Duration LIMIT = Duration.ofMinutes(3);
-  private static final int CONNECT_TIMEOUT_MILLIS = 5_000;
+
+  /** The question whether a server has started is asked again and again. */
+  private static final Duration START_QUESTION = Duration.ofSeconds(30);
 
   private static @Nullable KafkaServer shared;
 
@@ -100,18 +103,41 @@ public final class KafkaServer extends LocalServer {
 
   /** Creates a topic, and returns when each of its partitions can be written to. */
   public void createTopic(String name, int partitions) {
-    try (Admin admin = admin()) {
-      answer(admin.createTopics(List.of(new NewTopic(name, partitions, (short) 1))).all());
+    createTopic(name, partitions, Map.of());
+  }
+
+  /** The same with settings of the topic. */
+  public void createTopic(String name, int partitions, Map<String, String> settings) {
+    NewTopic topic = new NewTopic(name, partitions, (short) 1).configs(settings);
+    try (Admin admin = admin(LIMIT)) {
+      Eventually.until("a broker for " + name, LIMIT, () -> isCreated(admin, topic));
       Eventually.until(
           "the partitions of " + name,
           LIMIT,
           () -> {
-            TopicDescription topic =
+            TopicDescription found =
                 admin.describeTopics(List.of(name)).allTopicNames().get().get(name);
-            return topic != null
-                && topic.partitions().size() == partitions
-                && topic.partitions().stream().allMatch(it -> it.leader() != null);
+            return found != null
+                && found.partitions().size() == partitions
+                && found.partitions().stream().allMatch(it -> it.leader() != null);
           });
+    }
+  }
+
+  /**
+   * A broker that the machine has kept from its heartbeats for three seconds is fenced until the
+   * next one, and nothing can be created on it meanwhile. Everything else fails at once.
+   */
+  private static boolean isCreated(Admin admin, NewTopic topic) {
+    try {
+      answer(admin.createTopics(List.of(topic)).all());
+      return true;
+    } catch (IllegalStateException e) {
+      if (e.getCause() instanceof ExecutionException failed
+          && failed.getCause() instanceof InvalidReplicationFactorException) {
+        return false;
+      }
+      throw new AssertionError("Cannot create " + topic.name() + ": " + e.getMessage(), e);
     }
   }
 
@@ -120,13 +146,16 @@ public final class KafkaServer extends LocalServer {
     stop(Signal.TERM);
   }
 
-  private Admin admin() {
+  private Admin admin(Duration limit) {
+    int millis = (int) limit.toMillis();
     return Admin.create(
         Map.of(
             AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG,
             bootstrap(),
             AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG,
-            CONNECT_TIMEOUT_MILLIS));
+            millis,
+            AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG,
+            millis));
   }
 
   private static <T> T answer(KafkaFuture<T> future) {
@@ -250,7 +279,7 @@ public final class KafkaServer extends LocalServer {
     if (!isOpen()) {
       return false;
     }
-    try (Admin admin = admin()) {
+    try (Admin admin = admin(START_QUESTION)) {
       return !answer(admin.describeCluster().nodes()).isEmpty();
     }
   }
