@@ -5,8 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.KafkaServer;
 import dev.pigeonhole.transport.Sent;
-import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
@@ -51,9 +49,7 @@ class KafkaTopicCreationTest extends BrokerTest {
   }
 
   private Sent send(KafkaTransport transport) throws InterruptedException {
-    return transport
-        .send(List.of(TestBroker.envelope(missing, "m-1").build()), Duration.ofSeconds(60))
-        .get(0);
+    return TestBroker.answers(transport, TestBroker.envelope(missing, "m-1").build()).get(0);
   }
 
   @Test

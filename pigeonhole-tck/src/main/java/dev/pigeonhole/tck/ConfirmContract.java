@@ -41,7 +41,7 @@ abstract class ConfirmContract extends TransportFixture {
   @Test
   void whatNobodyTakesIsUnroutableAndSaysWhereItShouldHaveGone() {
     Transport nowhere = use(target.toNowhere());
-    List<Sent> outcomes = send(nowhere, envelopes("m-1", "m-2"), PATIENCE);
+    List<Sent> outcomes = send(nowhere, envelopes("m-1", "m-2"));
 
     assertThat(outcomes).hasOnlyElementsOfType(Sent.Unroutable.class);
     assertThat(((Sent.Unroutable) outcomes.get(0)).reason()).contains(nowhere.destination());
@@ -52,8 +52,7 @@ abstract class ConfirmContract extends TransportFixture {
   void whatIsUnroutableStaysSoAndHoldsNobodyUp() {
     Transport nowhere = use(target.toNowhere());
     for (int i = 0; i < 3; i++) {
-      assertThat(send(nowhere, envelopes("lost"), PATIENCE))
-          .hasOnlyElementsOfType(Sent.Unroutable.class);
+      assertThat(send(nowhere, envelopes("lost"))).hasOnlyElementsOfType(Sent.Unroutable.class);
       sendAndConfirm(envelopes("m-" + i));
     }
     awaitReceived("m-0", "m-1", "m-2");
@@ -88,7 +87,7 @@ abstract class ConfirmContract extends TransportFixture {
   void twoTransportsOfOneDestinationDoNotDisturbEachOther() {
     Transport other = use(target.transport());
     sendAndConfirm(envelopes("m-1"));
-    assertThat(send(other, envelopes("m-2"), PATIENCE)).hasOnlyElementsOfType(Sent.Confirmed.class);
+    assertThat(send(other, envelopes("m-2"))).hasOnlyElementsOfType(Sent.Confirmed.class);
     other.close();
     sendAndConfirm(envelopes("m-3"));
     awaitReceived("m-1", "m-2", "m-3");
