@@ -14,7 +14,7 @@ class RedisGuardStoreTest extends GuardStoreContract {
 
   @BeforeAll
   static void connect() {
-    jedis = RedisClient.create("127.0.0.1", RedisServer.shared().port());
+    jedis = Clients.patient(RedisServer.shared().port());
   }
 
   @AfterAll

@@ -28,7 +28,7 @@ class RedisKeysTest {
 
   @BeforeAll
   static void connect() {
-    jedis = RedisClient.create("127.0.0.1", RedisServer.shared().port());
+    jedis = Clients.patient(RedisServer.shared().port());
   }
 
   @AfterAll

@@ -19,7 +19,10 @@ import redis.clients.jedis.RedisClient;
 /** A server that dies or hangs: before the body, during the body, after it. */
 class RedisOutageTest {
   private static final GuardKey KEY = GuardKey.of("charge-card", "order", "o-1");
-  private static final Duration LEASE = Duration.ofSeconds(2);
+  private static final Duration SHORT_LEASE = Duration.ofSeconds(5);
+
+  /** For a server that will not answer; one that does may be slow on a busy machine. */
+  private static final Duration UNTIL_IT_HANGS = Duration.ofSeconds(10);
 
   private final AtomicInteger runs = new AtomicInteger();
   private RedisServer server;
@@ -28,7 +31,7 @@ class RedisOutageTest {
   @BeforeEach
   void start() {
     server = RedisServer.start();
-    jedis = RedisClient.create("127.0.0.1", server.port());
+    jedis = Clients.patient(server.port());
   }
 
   @AfterEach
@@ -52,7 +55,7 @@ class RedisOutageTest {
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(
             () ->
-                guard()
+                shortGuard()
                     .run(
                         KEY,
                         lease -> {
@@ -64,27 +67,29 @@ class RedisOutageTest {
 
     server.restart();
     reconnect();
-    assertThat(guard().waitAtMost(Duration.ofMinutes(1)).run(KEY, lease -> runs.incrementAndGet()))
+    assertThat(waitingGuard().run(KEY, lease -> runs.incrementAndGet()))
         .isEqualTo(new Guarded.Ran<>(2));
   }
 
   /** What it was asked meanwhile it does when it goes on, though nobody waits for the answer. */
   @Test
   void aBodyDoesNotRunWhileTheServerHangsAndTheKeyIsBlockedForTheLeaseAlone() {
+    reconnectImpatiently();
     server.pause();
     assertThatExceptionOfType(StoreException.class)
-        .isThrownBy(() -> guard().run(KEY, lease -> runs.incrementAndGet()))
+        .isThrownBy(() -> shortGuard().run(KEY, lease -> runs.incrementAndGet()))
         .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.DATABASE_UNREACHABLE));
     assertThat(runs).hasValue(0);
 
     server.resume();
     reconnect();
-    assertThat(guard().waitAtMost(Duration.ofMinutes(1)).run(KEY, lease -> runs.incrementAndGet()))
+    assertThat(waitingGuard().run(KEY, lease -> runs.incrementAndGet()))
         .isEqualTo(new Guarded.Ran<>(1));
   }
 
   @Test
   void aServerThatHangsAfterTheBodyIsNoSecret() {
+    reconnectImpatiently();
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(
             () ->
@@ -131,10 +136,27 @@ class RedisOutageTest {
   /** Connections of the former life break one after the other; a new client has none. */
   private void reconnect() {
     jedis.close();
-    jedis = RedisClient.create("127.0.0.1", server.port());
+    jedis = Clients.patient(server.port());
+  }
+
+  /** A client that fails a call to a server that hangs. */
+  private void reconnectImpatiently() {
+    jedis.close();
+    jedis = Clients.of(server.port(), UNTIL_IT_HANGS);
   }
 
   private LeaseGuard guard() {
-    return LeaseGuard.on(RedisGuardStore.of(jedis)).lease(LEASE).waitAtMost(Duration.ZERO);
+    return LeaseGuard.on(RedisGuardStore.of(jedis))
+        .lease(Duration.ofMinutes(10))
+        .waitAtMost(Duration.ZERO);
+  }
+
+  /** Its keys are free again soon after nobody renews their leases. */
+  private LeaseGuard shortGuard() {
+    return guard().lease(SHORT_LEASE);
+  }
+
+  private LeaseGuard waitingGuard() {
+    return guard().waitAtMost(Duration.ofMinutes(5));
   }
 }

@@ -148,7 +148,6 @@ class LeaseGuardTest {
         .withPropertyValues(
             "spring.data.redis.host=127.0.0.1",
             "spring.data.redis.port=" + server.port(),
-            "spring.data.redis.timeout=60s", // a handshake takes its time on a busy machine
             "spring.data.redis.ssl.bundle=shop",
             "spring.ssl.bundle.jks.shop.truststore.location=file:" + server.trust(),
             "spring.ssl.bundle.jks.shop.truststore.password=" + TlsProxy.PASSWORD,
@@ -293,12 +292,15 @@ class LeaseGuardTest {
   private static RedisClient database(int number) {
     return RedisClient.builder()
         .hostAndPort(new HostAndPort("127.0.0.1", REDIS.port()))
-        .clientConfig(DefaultJedisClientConfig.builder().database(number).build())
+        .clientConfig(
+            DefaultJedisClientConfig.builder().database(number).timeoutMillis(60_000).build())
         .build();
   }
 
+  /** Without a limit of its own it would be that of Jedis, two seconds. */
   private static ApplicationContextRunner asked() {
-    return runner().withPropertyValues("pigeonhole.lease-guard.enabled=true");
+    return runner()
+        .withPropertyValues("pigeonhole.lease-guard.enabled=true", "spring.data.redis.timeout=60s");
   }
 
   private static ApplicationContextRunner runner() {
