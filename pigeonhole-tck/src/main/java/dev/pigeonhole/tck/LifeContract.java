@@ -28,14 +28,7 @@ abstract class LifeContract extends SourceFixture {
     awaitAcknowledged();
     source.pause("enough");
     await("what was under way to end", () -> !receiver.busy());
-    String last = sendUntilOneIsLeft();
-    await("all but this one to be acknowledged", () -> broker.unacknowledged() == 1);
-    int calls = receiver.calls();
-    for (int i = 0; i < 20; i++) {
-      nap();
-    }
-    assertThat(receiver.calls()).isEqualTo(calls);
-    assertThat(broker.unacknowledged()).isEqualTo(1);
+    String last = sendUntilOneStays();
 
     source.resume();
     awaitTaken(last);
@@ -43,15 +36,22 @@ abstract class LifeContract extends SourceFixture {
   }
 
   /**
-   * Returns the first message that is not taken any more. A source may learn of the pause only
-   * after it has waited for a message, and take the one that comes meanwhile.
+   * Returns the first message that stays with the broker. A source may detect the pause only after
+   * it has waited for a message, and take the one that comes meanwhile; on a busy machine that one
+   * may be under way for longer than this waits. A source that ignores the pause takes every one.
    */
-  private String sendUntilOneIsLeft() {
+  private String sendUntilOneStays() {
     for (int i = 0; i < 20; i++) {
       String id = "paused-" + i;
       send(id);
       awaitNoMoreCalls();
-      if (!receiver.hasTaken(List.of(id))) {
+      int calls = receiver.calls();
+      for (int j = 0; j < 20; j++) {
+        nap();
+      }
+      long unacknowledged = broker.unacknowledged(); // before the next question
+      if (receiver.calls() == calls && !receiver.hasTaken(List.of(id))) {
+        assertThat(unacknowledged).as("unacknowledged, and not taken").isPositive();
         return id;
       }
     }
