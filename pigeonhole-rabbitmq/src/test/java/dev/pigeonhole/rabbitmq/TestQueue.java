@@ -131,17 +131,13 @@ final class TestQueue implements AutoCloseable {
   }
 
   /** How many the broker has not handed out. */
-  long ready() throws IOException, TimeoutException {
-    try (Channel channel = connection.createChannel()) {
-      return channel.queueDeclarePassive(name).getMessageCount();
-    }
+  long ready() {
+    return server.ready(HOST, name);
   }
 
   /** How many consume it. */
-  long consumers() throws IOException, TimeoutException {
-    try (Channel channel = connection.createChannel()) {
-      return channel.queueDeclarePassive(name).getConsumerCount();
-    }
+  long consumers() {
+    return server.consumers(HOST, name);
   }
 
   /** The same with those that wait until another one is gone. */

@@ -117,18 +117,36 @@ public final class RabbitServer extends LocalServer {
 
   /** How many messages a queue has, handed out or not; as of now, where statistics come later. */
   public long messages(String virtualHost, String queue) {
+    return count(virtualHost, queue, "query_messages_total", "messages");
+  }
+
+  /** How many messages of a queue are not handed out, as of now. */
+  public long ready(String virtualHost, String queue) {
+    return count(virtualHost, queue, "query_messages_ready", "messages_ready");
+  }
+
+  /** How many consume a queue, as of now. */
+  public long consumers(String virtualHost, String queue) {
+    return count(virtualHost, queue, "query_consumer_count", "consumers");
+  }
+
+  /**
+   * Asks the leader of a quorum queue, and waits for it: to a client that declares the queue
+   * passively, the server answers 0 when the leader takes longer than a quarter of a second.
+   */
+  private long count(String virtualHost, String queue, String query, String item) {
     return Long.parseLong(
         eval(
             """
             {ok, Queue} = rabbit_amqqueue:lookup(rabbit_misc:r(<<"%s">>, queue, <<"%s">>)), \
             case amqqueue:get_type(Queue) of \
               rabbit_quorum_queue -> \
-                {ok, {_, Total}, _} = ra:leader_query(\
-                  amqqueue:get_pid(Queue), fun rabbit_fifo:query_messages_total/1), Total; \
+                {ok, {_, Count}, _} = ra:leader_query(\
+                  amqqueue:get_pid(Queue), fun rabbit_fifo:%s/1, 60000), Count; \
               _ -> \
-                [{messages, Total}] = rabbit_amqqueue:info(Queue, [messages]), Total \
+                [{_, Count}] = rabbit_amqqueue:info(Queue, [%s]), Count \
             end."""
-                .formatted(virtualHost, queue)));
+                .formatted(virtualHost, queue, query, item)));
   }
 
   /**
