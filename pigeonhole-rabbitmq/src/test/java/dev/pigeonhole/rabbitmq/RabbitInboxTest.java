@@ -199,6 +199,7 @@ class RabbitInboxTest {
               .channel(channel(false), queue.source().reconnect(quick, quick))
               .build()
               .start()) {
+        Eventually.until("a consumer", Intake.LIMIT, () -> queue.consumers() == 1);
         for (int i = 0; i < 100; i++) {
           send(queue, "m-" + i);
           send(queue, "m-" + i / 2);
