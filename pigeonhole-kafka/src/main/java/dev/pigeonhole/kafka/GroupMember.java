@@ -41,8 +41,6 @@ final class GroupMember implements ConsumerRebalanceListener {
   private static final Logger LOG = LoggerFactory.getLogger(GroupMember.class);
   private static final Duration LOOK = Duration.ofMillis(50);
   private static final Duration LONGEST_POLL = Duration.ofMillis(100); // a stop waits for it
-  private static final Duration BEFORE_REVOKED = Duration.ofSeconds(2);
-  private static final Duration COMMIT = Duration.ofSeconds(5);
   private static final Duration COMMIT_AGAIN = Duration.ofSeconds(1);
   private static final Duration SHORTEST_CLOSE = Duration.ofSeconds(1);
 
@@ -293,9 +291,9 @@ final class GroupMember implements ConsumerRebalanceListener {
   @Override
   public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
     if (!leaving && backlog.isHandingIn(partitions)) {
-      backlog.awaitAnswer(BEFORE_REVOKED);
+      backlog.awaitAnswer(choices.answerBeforeMove);
     }
-    commitNow(partitions, COMMIT);
+    commitNow(partitions, choices.commitBeforeMove);
     drop(partitions);
   }
 

@@ -271,6 +271,11 @@ public final class KafkaSource implements MessageSource {
     @Nullable Duration repeatedFor;
     Duration transactionAlarm = Duration.ofMinutes(5);
 
+    /** The longest waits for an answer and for a commit before partitions move; no option. */
+    Duration answerBeforeMove = Duration.ofSeconds(2);
+
+    Duration commitBeforeMove = Duration.ofSeconds(5);
+
     Choices(ClientSettings settings, List<String> topics) {
       this.settings = settings;
       this.topics = topics;
@@ -288,6 +293,8 @@ public final class KafkaSource implements MessageSource {
       startAt = from.startAt;
       repeatedFor = from.repeatedFor;
       transactionAlarm = from.transactionAlarm;
+      answerBeforeMove = from.answerBeforeMove;
+      commitBeforeMove = from.commitBeforeMove;
     }
   }
 }

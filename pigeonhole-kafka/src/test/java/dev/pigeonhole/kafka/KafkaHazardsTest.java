@@ -172,6 +172,8 @@ class KafkaHazardsTest extends BrokerTest {
     TopicPartition partition = new TopicPartition(broker.topic(1), 0);
     KafkaSource.Choices choices =
         new KafkaSource.Choices(new ClientSettings(broker.config()), List.of(partition.topic()));
+    choices.answerBeforeMove = LIMIT;
+    choices.commitBeforeMove = LIMIT;
     CountDownLatch entered = new CountDownLatch(1);
     CountDownLatch gate = new CountDownLatch(1);
     intake.before(
@@ -201,7 +203,7 @@ class KafkaHazardsTest extends BrokerTest {
       while (entered.getCount() > 0) {
         member.turn();
       }
-      gate.countDown();
+      openWhenThisThreadWaits(gate);
       member.onPartitionsRevoked(List.of(partition));
 
       assertThat(intake.ids()).containsExactly("m-1");
@@ -211,6 +213,23 @@ class KafkaHazardsTest extends BrokerTest {
       member.leave(Duration.ofSeconds(30));
       beside.shutdown();
     }
+  }
+
+  /** Otherwise the answer could be there before anybody has waited for it. */
+  private static void openWhenThisThreadWaits(CountDownLatch gate) {
+    Thread waiting = Thread.currentThread();
+    Thread opener =
+        new Thread(
+            () -> {
+              while (gate.getCount() > 0) {
+                if (waiting.getState() == Thread.State.TIMED_WAITING) {
+                  gate.countDown();
+                }
+                Thread.onSpinWait();
+              }
+            });
+    opener.setDaemon(true);
+    opener.start();
   }
 
   @Test
@@ -487,7 +506,7 @@ class KafkaHazardsTest extends BrokerTest {
         broker.admin().createPartitions(Map.of(topic, NewPartitions.increaseTo(3))).all());
     Eventually.until("three partitions", LIMIT, () -> broker.partitionsOf(topic) == 3);
     sendKeyed(topic, "b-", 20);
-    Eventually.until("all of them", LIMIT, () -> intake.done().size() == 80);
+    Eventually.until("all of them", LIMIT, () -> Set.copyOf(intake.ids()).size() >= 80);
 
     for (String key : List.of("k-0", "k-1")) {
       List<String> expected = new ArrayList<>(ids("a-" + key + "-", 20));
@@ -495,7 +514,8 @@ class KafkaHazardsTest extends BrokerTest {
       assertThat(
               intake.done().stream()
                   .filter(each -> each.key().equals(Optional.of(key)))
-                  .map(each -> each.id().orElseThrow()))
+                  .map(each -> each.id().orElseThrow())
+                  .distinct()) // a busy member loses its partitions, and gets some again
           .containsExactlyElementsOf(expected);
     }
   }
