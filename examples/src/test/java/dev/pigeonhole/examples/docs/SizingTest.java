@@ -62,7 +62,7 @@ class SizingTest {
       }
       Eventually.until(
           "all receipts",
-          Duration.ofMinutes(2),
+          Duration.ofMinutes(5),
           () -> database.count("SELECT COUNT(*) FROM pigeonhole_receipt") == MESSAGES);
     }
   }
