@@ -7,6 +7,7 @@ import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -67,6 +68,10 @@ class CrashPointTest {
               Map.entry("nodes.before-declare-dead", 1),
               Map.entry("nodes.after-declare-dead", 1),
               Map.entry("nodes.before-take", 1),
+              Map.entry("join.before-commit", 1),
+              Map.entry("beat.before-commit", 8),
+              Map.entry("take.before-commit", 1),
+              Map.entry("declare-dead.before-commit", 1),
               Map.entry("tx.locked", 8),
               Map.entry("tx.work-done", 8),
               Map.entry("tx.before-commit", 8),
@@ -84,6 +89,14 @@ class CrashPointTest {
 
   @Test
   void everyPointInTheSourcesIsTried() throws Exception {
+    Set<String> tried = new TreeSet<>(POINTS.keySet());
+    tried.add(MIGRATION);
+    tried.addAll(GuardCrashTest.POINTS);
+    assertThat(tried).isEqualTo(inSources());
+  }
+
+  /** All points of the library. */
+  static Set<String> inSources() throws IOException {
     Pattern reach = Pattern.compile("CrashPoints\\.reach\\(\\s*\"([^\"]+)\"");
     Set<String> reached = new TreeSet<>();
     for (String module : List.of("pigeonhole-core", "pigeonhole-jdbc")) {
@@ -96,10 +109,7 @@ class CrashPointTest {
         }
       }
     }
-    Set<String> tried = new TreeSet<>(POINTS.keySet());
-    tried.add(MIGRATION);
-    tried.addAll(GuardCrashTest.POINTS);
-    assertThat(tried).isEqualTo(reached);
+    return reached;
   }
 
   /** In the daily run those whose transactions race each other. */

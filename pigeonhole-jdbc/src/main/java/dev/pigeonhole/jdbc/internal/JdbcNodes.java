@@ -155,6 +155,7 @@ final class JdbcNodes implements Nodes {
           long incarnation = incarnation(session.nextValue("{node_seq}"));
           session.update(
               JOIN, params -> params.add(incarnation).add(name).add(JVM).add(written(handlers)));
+          CrashPoints.reach("join.before-commit");
           return incarnation;
         });
   }
@@ -202,6 +203,7 @@ final class JdbcNodes implements Nodes {
         connection.transaction(
             session -> {
               if (session.update(BEAT, params -> params.add(incarnation).add(written)) == 1) {
+                CrashPoints.reach("beat.before-commit");
                 return true;
               }
               end(session, incarnation, NodeRow.State.DEAD);
@@ -252,6 +254,7 @@ final class JdbcNodes implements Nodes {
               }
               end(session, incarnation, NodeRow.State.DEAD);
               session.update(FREE_UNCLEAN, params -> params.add(incarnation));
+              CrashPoints.reach("declare-dead.before-commit");
               return true;
             });
     CrashPoints.reach("nodes.after-declare-dead");
@@ -312,6 +315,7 @@ final class JdbcNodes implements Nodes {
             long token = Math.max(each.token() + 1, lowest);
             taken.add(new CellRow(each.cell(), incarnation, token, each.unclean()));
           }
+          CrashPoints.reach("take.before-commit");
           return taken;
         });
   }
