@@ -54,10 +54,10 @@ class KafkaListenerTest {
 
   private static final Duration OUTAGE = POLL_INTERVAL.plusSeconds(2);
 
-  /** A topic and a group of its own. */
-  record Names(String topic, String group) {
-    static Names fresh() {
-      return new Names("topic-" + UUID.randomUUID(), "group-" + UUID.randomUUID());
+  /** A topic and a group of its own, and how often each of its members has to poll. */
+  record Names(String topic, String group, Duration pollInterval) {
+    static Names fresh(Duration pollInterval) {
+      return new Names("topic-" + UUID.randomUUID(), "group-" + UUID.randomUUID(), pollInterval);
     }
   }
 
@@ -78,7 +78,7 @@ class KafkaListenerTest {
       config.put("auto.offset.reset", "earliest");
       config.put("heartbeat.interval.ms", 100);
       config.put("fetch.max.wait.ms", 50);
-      config.put("max.poll.interval.ms", (int) POLL_INTERVAL.toMillis());
+      config.put("max.poll.interval.ms", (int) names.pollInterval().toMillis());
       ConcurrentKafkaListenerContainerFactory<String, String> factory =
           new ConcurrentKafkaListenerContainerFactory<>();
       factory.setConsumerFactory(
@@ -117,15 +117,17 @@ class KafkaListenerTest {
 
   /** A world, a topic and a group in which listeners run. */
   private static final class Shop implements AutoCloseable {
-    final Names names = Names.fresh();
+    final Names names;
     final HikariDataSource pool;
     final World world;
     final Admin admin = Admin.create(Map.of("bootstrap.servers", KafkaServer.shared().bootstrap()));
     private final Map<TopicPartition, Long> sent = new HashMap<>();
 
-    Shop(TestDatabase database, BackOff backOff) {
+    private Shop(
+        TestDatabase database, HikariDataSource pool, Duration pollInterval, BackOff backOff) {
+      this.names = Names.fresh(pollInterval);
       KafkaServer.shared().createTopic(names.topic(), PARTITIONS);
-      this.pool = impatientPool(database);
+      this.pool = pool;
       this.world = new World(database, pool);
       world.context.registerBean("names", Names.class, () -> names);
       world.context.registerBean(
@@ -136,12 +138,24 @@ class KafkaListenerTest {
           .start();
     }
 
-    Shop(TestDatabase database) {
-      this(database, new FixedBackOff(100, FixedBackOff.UNLIMITED_ATTEMPTS));
+    /** Neither the pool nor the group gives up on a busy machine. */
+    static Shop patient(BackOff backOff) {
+      TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
+      return new Shop(database, pool(database, Charges.LIMIT), Duration.ofMinutes(5), backOff);
     }
 
-    Shop() {
-      this(TestDatabases.open(DatabaseKind.POSTGRES));
+    static Shop patient() {
+      return patient(untilItSucceeds());
+    }
+
+    /** Nobody waits for a connection as long as Kafka waits for a poll. */
+    static Shop impatient(TestDatabase database) {
+      return new Shop(
+          database, pool(database, Duration.ofMillis(500)), POLL_INTERVAL, untilItSucceeds());
+    }
+
+    private static BackOff untilItSucceeds() {
+      return new FixedBackOff(100, FixedBackOff.UNLIMITED_ATTEMPTS);
     }
 
     Charges charges() {
@@ -190,12 +204,11 @@ class KafkaListenerTest {
       return members();
     }
 
-    /** Nobody waits for a connection as long as Kafka waits for a poll. */
-    private static HikariDataSource impatientPool(TestDatabase database) {
+    private static HikariDataSource pool(TestDatabase database, Duration connectionTimeout) {
       HikariConfig config = new HikariConfig();
       config.setDataSource(database.dataSource());
       config.setMaximumPoolSize(20);
-      config.setConnectionTimeout(500);
+      config.setConnectionTimeout(connectionTimeout.toMillis());
       config.setInitializationFailTimeout(Charges.LIMIT.toMillis());
       return new HikariDataSource(config);
     }
@@ -221,7 +234,7 @@ class KafkaListenerTest {
 
   @Test
   void aRepeatIsCommittedAndNotRun() {
-    try (Shop shop = new Shop()) {
+    try (Shop shop = Shop.patient()) {
       shop.send(0, "o-1");
       shop.awaitCommitted();
       shop.send(0, "o-1");
@@ -235,7 +248,7 @@ class KafkaListenerTest {
 
   @Test
   void listenersStopBeforeInboxes() {
-    try (Shop shop = new Shop()) {
+    try (Shop shop = Shop.patient()) {
       assertThat(shop.world.bean(KafkaListenerEndpointRegistry.class).getListenerContainers())
           .isNotEmpty()
           .allMatch(each -> each.getPhase() > PigeonholeLifecycle.PHASE);
@@ -244,7 +257,7 @@ class KafkaListenerTest {
 
   @Test
   void whatFailsIsRolledBackAndBroughtAgain() {
-    try (Shop shop = new Shop()) {
+    try (Shop shop = Shop.patient()) {
       shop.charges().then =
           run -> {
             if (run < 3) {
@@ -262,8 +275,7 @@ class KafkaListenerTest {
   /** A guard cannot help there; what to do instead is said in the documentation. */
   @Test
   void withTheBackOffThatSpringHasByDefaultWhatGoesOnFailingIsLost() {
-    try (Shop shop =
-        new Shop(TestDatabases.open(DatabaseKind.POSTGRES), SeekUtils.DEFAULT_BACK_OFF)) {
+    try (Shop shop = Shop.patient(SeekUtils.DEFAULT_BACK_OFF)) {
       shop.charges().then =
           run -> {
             if (shop.charges().runs().get(run - 1).equals("o-1")) {
@@ -281,7 +293,7 @@ class KafkaListenerTest {
   @Test
   void copiesThatComeTogetherRunOnce() {
     int keys = 20;
-    try (Shop shop = new Shop()) {
+    try (Shop shop = Shop.patient()) {
       for (int key = 0; key < keys; key++) {
         for (int partition = 0; partition < PARTITIONS; partition++) {
           shop.send(partition, "o-" + key);
@@ -298,7 +310,7 @@ class KafkaListenerTest {
   void kf03_aStoreThatIsDownForLongerThanThePollIntervalCostsNoMembership() {
     try (FaultProxy proxy = FaultProxy.to(TestDatabases.server(DatabaseKind.POSTGRES));
         TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
-        Shop shop = new Shop(database.through(proxy))) {
+        Shop shop = Shop.impatient(database.through(proxy))) {
       Set<String> before = shop.settled();
 
       proxy.refuse(true);
@@ -322,7 +334,7 @@ class KafkaListenerTest {
   void kf03_aStoreThatHangsForLongerThanThePollIntervalLetsPartitionsMoveAndNothingIsDoubled() {
     try (FaultProxy proxy = FaultProxy.to(TestDatabases.server(DatabaseKind.POSTGRES));
         TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
-        Shop shop = new Shop(database.through(proxy))) {
+        Shop shop = Shop.impatient(database.through(proxy))) {
       Set<String> before = shop.settled();
 
       shop.charges().then = run -> proxy.blackhole(Direction.values()); // and commits into it
