@@ -20,13 +20,19 @@ final class Deaths {
 
   private Deaths() {}
 
-  /** A node takes all lanes, and is not heard of any more. */
-  static void ofOneThatHasAllLanes(InboxStore store) {
+  /** A node takes all lanes, and is not heard of any more; its incarnation. */
+  static long ofOneThatHasAllLanes(InboxStore store) {
     Set<Integer> families =
         store.maintenance().handlers().stream().map(HandlerId::family).collect(Collectors.toSet());
     List<Cell> cells = store.nodes().cells(families).stream().map(CellRow::cell).toList();
     long ghost = store.nodes().join(GHOST, families);
     assertThat(store.nodes().take(ghost, cells)).hasSameSizeAs(cells);
+    return ghost;
+  }
+
+  /** As if others had waited for its heartbeat in vain; it has sent none. */
+  static void declared(InboxStore store, long ghost) {
+    assertThat(store.nodes().declareDead(ghost, 0)).isTrue();
   }
 
   /** The only living node is thought to be dead, which it finds out with its next beat. */

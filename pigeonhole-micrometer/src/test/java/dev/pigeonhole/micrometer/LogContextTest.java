@@ -314,8 +314,8 @@ class LogContextTest {
       inbox.with(
           it ->
               it.lanes(LANES)
-                  .beat(ofMillis(400))
-                  .deadAfter(ofMillis(1_200))
+                  .beat(ofSeconds(1))
+                  .deadAfter(ofSeconds(5)) // longer than a busy machine stands still
                   .listener(
                       event -> {
                         if (event instanceof InboxEvent.LanesMoved moved

@@ -6,6 +6,7 @@ import static dev.pigeonhole.testkit.TestInboxAssertions.assertThat;
 import static java.time.Duration.ZERO;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofMinutes;
+import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.parallel.ExecutionMode.CONCURRENT;
 
@@ -265,7 +266,7 @@ class ClusterBehaviourTest {
     List<String> order = new CopyOnWriteArrayList<>();
     Node first =
         new Node(
-            ofMillis(900),
+            ofSeconds(4),
             received -> {
               firstRan.incrementAndGet();
               paused.set(received);
@@ -283,7 +284,7 @@ class ClusterBehaviourTest {
           beats.pass();
           return call.proceed();
         });
-    Node second = new Node(ofMillis(900), received -> order.add("ran"));
+    Node second = new Node(ofSeconds(4), received -> order.add("ran"));
     second.inbox.with(
         it ->
             it.listener(
@@ -359,7 +360,7 @@ class ClusterBehaviourTest {
       AtomicReference<Node> self = new AtomicReference<>();
       Node node =
           new Node(
-              ofMillis(700),
+              LIVING,
               received -> {
                 if (received.payload().equals("killer")) {
                   self.get().cut();
@@ -375,6 +376,7 @@ class ClusterBehaviourTest {
       if (outside.open() == 0) {
         break;
       }
+      node.declareDead();
     }
     assertThat(outside)
         .delivery("m13", "h")
@@ -397,7 +399,7 @@ class ClusterBehaviourTest {
     Gate gate = gate();
     Node first =
         new Node(
-            ofMillis(700),
+            LIVING,
             received -> {
               gate.passStubbornly();
             });
@@ -418,13 +420,14 @@ class ClusterBehaviourTest {
     first.inbox.await("marks of all", () -> marked.size() == 12);
     gate.awaitSomebody();
     first.cut();
+    first.declareDead();
 
     AtomicInteger inside = new AtomicInteger();
     AtomicInteger most = new AtomicInteger();
     List<Integer> attempts = new CopyOnWriteArrayList<>();
     Node second =
         new Node(
-            ofMillis(700),
+            LIVING,
             received -> {
               most.accumulateAndGet(inside.incrementAndGet(), Math::max);
               attempts.add(received.attempt());
@@ -795,7 +798,7 @@ class ClusterBehaviourTest {
     AtomicReference<Node> self = new AtomicReference<>();
     Node first =
         new Node(
-            ofMillis(700),
+            LIVING,
             received -> {
               ran.incrementAndGet();
               self.get().cut();
@@ -805,7 +808,8 @@ class ClusterBehaviourTest {
     outside.receive("m", "x");
     first.inbox.start();
     first.inbox.await("it to run", () -> ran.get() == 1);
-    Node second = new Node(ofMillis(700), received -> ran.incrementAndGet());
+    first.declareDead();
+    Node second = new Node(LIVING, received -> ran.incrementAndGet());
     second.inbox.start();
     outside.await("m", "h", DeliveryState.COMPLETED);
     assertThat(ran).hasValue(2);
