@@ -40,7 +40,7 @@ class ContendedBatchTest {
    * The old way, by halving, waited 2n - 1 times: 16 s for the smallest batch, 250 s for the
    * largest.
    */
-  private static final Duration GENEROUS = Duration.ofSeconds(60);
+  private static final Duration GENEROUS = Duration.ofMinutes(3);
 
   /** Two short waits, before and after the look at what is held, and the one long wait. */
   private static final int WAITS = 3;

@@ -116,7 +116,11 @@ class HardTimesTest {
                   })
               .build();
       Inbox inbox =
-          Inbox.on(JdbcStore.of(pool)).channel(channel).beat(Duration.ofMillis(50)).build();
+          Inbox.on(JdbcStore.of(pool))
+              .channel(channel)
+              .beat(Duration.ofMillis(50))
+              .deadAfter(Duration.ofMinutes(5))
+              .build();
       String beat = "SELECT max(beat) FROM \"pigeonhole_node\"";
       try (RunningInbox running = inbox.start()) {
         inbox.accept("texts", Message.of("m", "x"));

@@ -10,7 +10,7 @@ import static dev.pigeonhole.HandlerOption.within;
 import static java.time.Duration.ZERO;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
-import static java.util.concurrent.TimeUnit.SECONDS;
+import static java.util.concurrent.TimeUnit.MINUTES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -133,7 +133,11 @@ class InlineTest {
             .on(String.class)
             .named("text")
             .handle("stored", text -> stored.countDown())
-            .handle("inline", text -> inTime.set(stored.await(20, SECONDS)), inline())
+            .handle(
+                "inline",
+                text -> inTime.set(stored.await(3, MINUTES)),
+                inline(),
+                within(ofMinutes(5)))
             .build();
     Inbox inbox = builder(channel).polling(ofMinutes(10), ofMinutes(10)).build();
     try (RunningInbox running = inbox.start()) {
