@@ -25,7 +25,7 @@ class LeaseCrashTest {
   @BeforeEach
   void start() {
     server = RedisServer.start();
-    jedis = RedisClient.create("127.0.0.1", server.port());
+    jedis = LeaseWorker.client(server.port());
     guard = LeaseWorker.guard(jedis);
   }
 

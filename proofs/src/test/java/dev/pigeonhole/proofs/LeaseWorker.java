@@ -7,6 +7,8 @@ import dev.pigeonhole.redis.RedisGuardStore;
 import dev.pigeonhole.support.ParentWatch;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisClient;
 
 /**
@@ -14,13 +16,13 @@ import redis.clients.jedis.RedisClient;
  * key. It says when its body runs, and how the run ended.
  */
 public final class LeaseWorker {
-  static final Duration LEASE = Duration.ofSeconds(3);
+  static final Duration LEASE = Duration.ofSeconds(6);
 
   private LeaseWorker() {}
 
   public static void main(String[] args) throws InterruptedException {
     ParentWatch.install();
-    RedisClient jedis = RedisClient.create("127.0.0.1", Integer.parseInt(args[0]));
+    RedisClient jedis = client(Integer.parseInt(args[0]));
     String id = args[1];
     try {
       guard(jedis)
@@ -38,6 +40,14 @@ public final class LeaseWorker {
     } catch (InboxException e) {
       System.out.println("ENDED " + e.code().text());
     }
+  }
+
+  /** Waits for a busy server for longer than Jedis does by itself, which is two seconds. */
+  static RedisClient client(int port) {
+    return RedisClient.builder()
+        .hostAndPort(new HostAndPort("127.0.0.1", port))
+        .clientConfig(DefaultJedisClientConfig.builder().timeoutMillis(120_000).build())
+        .build();
   }
 
   static LeaseGuard guard(RedisClient jedis) {
