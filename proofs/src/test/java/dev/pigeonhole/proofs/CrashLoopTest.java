@@ -12,13 +12,14 @@ import dev.pigeonhole.support.JavaProcess;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Processes that die again and again, with a backlog behind a slow handler. Only what had a slot
@@ -41,8 +42,12 @@ class CrashLoopTest {
 
   private static final int FOR_EVER = 3_600_000;
 
+  static List<DatabaseKind> databases() {
+    return Size.databases(DatabaseKind.POSTGRES);
+  }
+
   @ParameterizedTest
-  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  @MethodSource("databases")
   void onlyWhatHadASlotIsSuspectedAndOthersGoOn(DatabaseKind kind) {
     try (TestDatabase database = TestDatabases.open(kind);
         HikariDataSource pool = database.pool(8)) {

@@ -27,7 +27,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
@@ -112,10 +111,15 @@ class CrashPointTest {
     return reached;
   }
 
-  /** In the daily run those whose transactions race each other. */
   static List<DatabaseKind> stores() {
     return List.of(DatabaseKind.POSTGRES, DatabaseKind.MARIADB, DatabaseKind.H2)
-        .subList(0, Size.of(2, 3));
+        .subList(0, Size.of(1, 3));
+  }
+
+  /** First those that commit each statement of a script. */
+  static List<DatabaseKind> migrated() {
+    return List.of(DatabaseKind.MARIADB, DatabaseKind.H2, DatabaseKind.POSTGRES)
+        .subList(0, Size.of(1, 3));
   }
 
   @ParameterizedTest
@@ -151,7 +155,7 @@ class CrashPointTest {
    * fail; if it were recorded before it was done, tables or indexes would be missing in the end.
    */
   @ParameterizedTest
-  @EnumSource
+  @MethodSource("migrated")
   void aMigrationThatWasCutIsFinishedByTheNext(DatabaseKind kind) throws Exception {
     int step = Size.of(20, 1);
     int cuts = 0;

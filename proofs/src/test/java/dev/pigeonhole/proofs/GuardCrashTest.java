@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Kills the caller of a guard at every point of a run, again and again.
@@ -76,8 +76,12 @@ class GuardCrashTest {
 
   private int repeats;
 
+  static List<DatabaseKind> databases() {
+    return Size.databases(DatabaseKind.MARIADB);
+  }
+
   @ParameterizedTest
-  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  @MethodSource("databases")
   void b38_dur01_dur02_t12_aKilledCallerLeavesOneEffectOrNoneAndNobodyIsToldAnythingElse(
       DatabaseKind kind, @TempDir Path directory) throws SQLException {
     Random random = new Random(Size.seed("guard crashes on " + kind));

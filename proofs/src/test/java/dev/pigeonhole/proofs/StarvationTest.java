@@ -27,7 +27,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import javax.sql.DataSource;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Everything that can wait stands before a few fresh deliveries, in their tables and indexes: a
@@ -57,8 +57,12 @@ class StarvationTest {
   private final AtomicInteger lastHot = new AtomicInteger(-1);
   private final AtomicInteger inversions = new AtomicInteger();
 
+  static List<DatabaseKind> databases() {
+    return Size.databases(DatabaseKind.POSTGRES);
+  }
+
   @ParameterizedTest
-  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  @MethodSource("databases")
   void whatCanWaitKeepsNobody(DatabaseKind kind) {
     try (TestDatabase database = TestDatabases.open(kind)) {
       Schema.migrate(database.dataSource());
