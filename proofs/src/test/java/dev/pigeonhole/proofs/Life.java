@@ -203,10 +203,18 @@ public final class Life {
     ids.forEach(id -> ledger.append("SEND " + id));
     String channel = isOrdered(ids.get(0)) ? ORDERED : MIXED;
     List<Message> messages = ids.stream().map(Life::message).toList();
-    List<Acceptance> answers =
-        messages.size() == 1
-            ? List.of(inbox.accept(channel, messages.get(0)))
-            : inbox.accept(channel, messages);
+    List<Acceptance> answers;
+    try {
+      answers =
+          messages.size() == 1
+              ? List.of(inbox.accept(channel, messages.get(0)))
+              : inbox.accept(channel, messages);
+    } catch (StoreException e) {
+      if (!StandStill.isOver()) {
+        throw e;
+      }
+      return; // it was paused in there until the database had ended its session
+    }
     for (int i = 0; i < answers.size(); i++) {
       ledger.append("ANSWER " + ids.get(i) + " " + answers.get(i).getClass().getSimpleName());
     }

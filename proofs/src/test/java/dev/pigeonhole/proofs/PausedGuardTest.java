@@ -38,7 +38,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Execution(ExecutionMode.CONCURRENT)
 class PausedGuardTest {
   /** All that lie within a transaction, and the body. */
-  private static final List<String> POINTS =
+  static final List<String> POINTS =
       List.of("guard.entered", GuardCaller.IN_BODY, "guard.work-done", "guard.before-commit");
 
   /** A few milliseconds each, while the key is held for 25 s. */

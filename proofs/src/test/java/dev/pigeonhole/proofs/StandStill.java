@@ -26,7 +26,9 @@ public final class StandStill implements CrashPoints.Hook {
   private static final String REACHED = "REACHED ";
   private static final int ANY = 0;
   private static final int LOOKS = 3;
-  private static final Duration BETWEEN_LOOKS = Duration.ofMillis(100);
+
+  /** MariaDB shows transactions as they were at the last look, if that is less than 100 ms ago. */
+  private static final Duration BETWEEN_LOOKS = Duration.ofMillis(150);
 
   private static volatile boolean over;
 
@@ -81,14 +83,13 @@ public final class StandStill implements CrashPoints.Hook {
       int last = visit;
       String line = child.awaitLine(each -> visit(each) > last, limit);
       visit = visit(line);
-      Set<String> open = new HashSet<>(login.idleWithLocks());
+      Set<String> open = look(login);
       for (int look = 1; look < LOOKS && !open.isEmpty(); look++) {
-        LockSupport.parkNanos(BETWEEN_LOOKS.toNanos()); // other threads end theirs meanwhile
-        open.retainAll(login.idleWithLocks());
+        open.retainAll(look(login)); // other threads have ended theirs meanwhile
       }
       if (!open.isEmpty()) {
         child.pause();
-        open.retainAll(login.idleWithLocks());
+        open.retainAll(look(login));
         if (!open.isEmpty()) {
           return Set.copyOf(open);
         }
@@ -100,6 +101,11 @@ public final class StandStill implements CrashPoints.Hook {
         throw new UncheckedIOException(e);
       }
     }
+  }
+
+  private static Set<String> look(OwnLogin login) {
+    LockSupport.parkNanos(BETWEEN_LOOKS.toNanos());
+    return new HashSet<>(login.idleWithLocks());
   }
 
   private static int visit(String line) {
