@@ -1,9 +1,12 @@
 package dev.pigeonhole.jdbc;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.pigeonhole.jdbc.internal.Tables;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.InboxStore;
 import dev.pigeonhole.support.DatabaseKind;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
 import dev.pigeonhole.tck.DatabaseStoreContract;
@@ -14,6 +17,7 @@ import java.time.InstantSource;
 import java.util.EnumMap;
 import java.util.Map;
 import javax.sql.DataSource;
+import org.junit.jupiter.api.AfterEach;
 
 /** The contract of every store, on one schema that is emptied before each test. */
 abstract class JdbcStoreContract extends DatabaseStoreContract {
@@ -68,6 +72,12 @@ abstract class JdbcStoreContract extends DatabaseStoreContract {
   @Override
   protected DataSource dataSource() {
     return place().pool();
+  }
+
+  /** The place is never closed, which would check the same. */
+  @AfterEach
+  void noMessageHasTwoRowsForAHandler() {
+    assertThat(DuplicateRows.ofHandlerNumbers(place().database())).as("duplicate rows").isEmpty();
   }
 
   @Override

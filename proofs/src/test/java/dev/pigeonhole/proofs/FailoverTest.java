@@ -15,6 +15,7 @@ import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.support.Direction;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.FaultProxy;
 import dev.pigeonhole.support.PostgresServer;
@@ -44,7 +45,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 class FailoverTest {
   private static final Duration PATIENCE = Size.patience();
-  private static final Duration END = Duration.ofMinutes(3);
   private static final int ROUNDS = Size.of(3, 20);
 
   /** A sequence is written ahead by this many numbers; only those behind come again. */
@@ -131,7 +131,7 @@ class FailoverTest {
           release.countDown();
           accept(inbox, "late", slots, acceptedAfter);
           // What stays open is told below, with everything else.
-          Eventually.holds(END, () -> Tables.openCount(database) == 0);
+          Eventually.holds(PATIENCE, () -> Tables.openCount(database) == 0);
           return judge(database, number);
         } finally {
           release.countDown();
@@ -225,6 +225,9 @@ class FailoverTest {
             wrong.add("round %d: %s was never invoked for %s".formatted(number, id, handler));
           }
         }
+      }
+      for (String duplicate : DuplicateRows.in(database)) {
+        wrong.add("round %d: more than one row: %s".formatted(number, duplicate));
       }
       for (String table : List.of("poison", "failure", "delivery", "later")) {
         for (Map<String, Object> row :

@@ -20,8 +20,8 @@ import org.mariadb.jdbc.MariaDbDataSource;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /**
- * An empty database, or schema, for one test. Closing it closes its pools and drops it with
- * everything inside.
+ * An empty database, or schema, for one test. Closing it closes its pools, fails if the tables of
+ * an inbox have {@link DuplicateRows}, and drops it with everything inside.
  */
 public final class TestDatabase implements AutoCloseable {
 
@@ -36,11 +36,11 @@ public final class TestDatabase implements AutoCloseable {
   private final String user;
   private final String password;
   private final String schema;
-  private final Drop drop;
+  private final @Nullable Drop drop; // null for a view, which closes nothing but its pools
   private final DataSource dataSource;
   private final List<HikariDataSource> pools = new CopyOnWriteArrayList<>();
 
-  TestDatabase(String jdbcUrl, String user, String password, String schema, Drop drop) {
+  TestDatabase(String jdbcUrl, String user, String password, String schema, @Nullable Drop drop) {
     this.kind = DatabaseKind.of(jdbcUrl);
     this.jdbcUrl = jdbcUrl;
     this.user = user;
@@ -55,7 +55,7 @@ public final class TestDatabase implements AutoCloseable {
    * arguments. Closing it drops nothing.
    */
   public static TestDatabase attach(String jdbcUrl, String user, String password) {
-    return new TestDatabase(jdbcUrl, user, password, "", () -> {});
+    return new TestDatabase(jdbcUrl, user, password, "", null);
   }
 
   /** The same database with one more parameter in the URL; closing it drops nothing. */
@@ -70,7 +70,7 @@ public final class TestDatabase implements AutoCloseable {
   }
 
   private TestDatabase view(String url) {
-    return new TestDatabase(url, user, password, schema, () -> {});
+    return new TestDatabase(url, user, password, schema, null);
   }
 
   public DatabaseKind kind() {
@@ -176,10 +176,30 @@ public final class TestDatabase implements AutoCloseable {
   public void close() {
     pools.forEach(HikariDataSource::close);
     pools.clear();
+    if (drop == null) {
+      return;
+    }
+    List<String> duplicates;
     try {
-      drop.run();
+      duplicates = answers() ? DuplicateRows.ofHandlerNumbers(this) : List.of();
+    } finally {
+      try {
+        drop.run();
+      } catch (SQLException e) {
+        // A test may end with its server down; the data goes away with the server.
+      }
+    }
+    if (!duplicates.isEmpty()) {
+      throw new AssertionError("More than one row of a message and a handler: " + duplicates);
+    }
+  }
+
+  /** False if the test ends with its server down, or with the file in another process. */
+  private boolean answers() {
+    try (Connection connection = dataSource.getConnection()) {
+      return true;
     } catch (SQLException e) {
-      // A test may end with its server down; the data goes away with the server.
+      return false;
     }
   }
 

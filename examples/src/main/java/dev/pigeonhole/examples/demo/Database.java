@@ -5,6 +5,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.pigeonhole.examples.demo.Options.StoreKind;
 import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.support.DatabaseServer;
+import dev.pigeonhole.support.DuplicateRows;
 import dev.pigeonhole.support.MariaDbServer;
 import dev.pigeonhole.support.PostgresServer;
 import dev.pigeonhole.support.TestDatabase;
@@ -72,6 +73,11 @@ final class Database implements AutoCloseable {
         Statement statement = connection.createStatement()) {
       statement.execute(Shop.ORDER_TABLE);
     }
+  }
+
+  /** Messages of which a handler has more than one row, in the tables of inbox and outbox. */
+  List<String> duplicateRows() {
+    return DuplicateRows.ofHandlerNumbers(TestDatabase.attach(url, user, password));
   }
 
   /** A plain connection for the checker. */

@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.BitSet;
+import java.util.List;
 import java.util.Locale;
 import java.util.SplittableRandom;
 import java.util.concurrent.CountDownLatch;
@@ -248,8 +249,13 @@ final class Run {
           effects.broughtAgain(),
           transit,
           seconds(),
-          error);
+          error == null ? duplicateRows(database) : error);
     }
+  }
+
+  private static @Nullable String duplicateRows(Database database) {
+    List<String> duplicates = database.duplicateRows();
+    return duplicates.isEmpty() ? null : "more than one row of a message: " + duplicates;
   }
 
   private double seconds() {
