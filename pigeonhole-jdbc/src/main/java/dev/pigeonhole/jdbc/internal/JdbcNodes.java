@@ -87,12 +87,13 @@ final class JdbcNodes implements Nodes {
       ORDER BY handler, lane
       """;
 
+  // A process that stands still while it takes some must not keep others from taking the rest.
   private static final String LOCK_FREE_CELLS =
       """
       SELECT lane, handler, owner, token, unclean FROM {lane}
       WHERE owner = 0 AND (:cells)
       ORDER BY handler, lane
-      FOR UPDATE
+      FOR UPDATE SKIP LOCKED
       """;
 
   private static final String TAKE =
