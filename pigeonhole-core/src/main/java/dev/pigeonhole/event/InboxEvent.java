@@ -216,7 +216,7 @@ public sealed interface InboxEvent {
    * @param took how long, waiting included
    */
   record GuardFailed(
-      String inbox, String handler, MessageRef message, Throwable cause, Duration took)
+      String inbox, String handler, MessageRef message, Failure failure, Duration took)
       implements OfGuard {}
 
   /** A settle was refused: somebody else had settled the delivery. */

@@ -174,7 +174,7 @@ public final class LeaseGuard {
         value = work(lease, key, request, type, body);
       }
     } catch (Throwable e) {
-      events.tell(new InboxEvent.GuardFailed(NAME, handler, ref, e, since(began)));
+      events.guardFailed(handler, ref, e, since(began));
       throw e;
     }
     Duration took = since(began);

@@ -11,11 +11,16 @@ import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import ch.qos.logback.core.read.ListAppender;
 import dev.pigeonhole.Acceptance;
 import dev.pigeonhole.Channel;
+import dev.pigeonhole.Guard;
+import dev.pigeonhole.GuardBody;
+import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.HandlerTransaction;
 import dev.pigeonhole.Inbox;
+import dev.pigeonhole.KeptFailureException;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.admin.InboxAdmin;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.http.HttpAnswer;
 import dev.pigeonhole.http.HttpCall;
@@ -36,6 +41,7 @@ import io.micrometer.observation.ObservationRegistry;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.lang.reflect.RecordComponent;
+import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -146,11 +152,7 @@ class ContentCanaryTest {
 
   /** The table wants a reason, and PostgreSQL shows the whole row that has none. */
   private static void book(Payment payment, HandlerTransaction<Payment> tx) throws SQLException {
-    try (PreparedStatement insert =
-        tx.connection().prepareStatement("INSERT INTO booking (card) VALUES (?)")) {
-      insert.setString(1, payment.card());
-      insert.executeUpdate();
-    }
+    insert(payment, tx.connection());
   }
 
   private static Message encoded(String id, String json) {
@@ -305,6 +307,93 @@ class ContentCanaryTest {
         .anyMatch(line -> line.contains("could not accept") && line.contains("PH-DB-17"))
         .anyMatch(line -> line.contains("'book'") && line.contains("SQL"));
     assertThat(out.get("exception")).allMatch(text -> text.contains("PH-DB-17"));
+    findNoContent();
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void guardsInlineHandlersAndViewsContainNoContent(TestDatabase database) {
+    Schema.migrate(database.dataSource());
+    database.execute("CREATE TABLE booking (card varchar(100), reason varchar(10) NOT NULL)");
+    JdbcStore store = JdbcStore.of(database.pool(20));
+    Guard guard =
+        Guard.on(store)
+            .codec(JacksonCodec.create())
+            .listener(this::event)
+            .keepFailures(IllegalStateException.class)
+            .build();
+    Payment payment = new Payment(CANARY, 2);
+    GuardKey books = GuardKey.of("book", "payment", "k-1").request(payment);
+    assertThatExceptionOfType(SQLException.class)
+        .isThrownBy(() -> guard.run(books, tx -> insert(payment, tx.connection())));
+    GuardKey fails = GuardKey.of("mail", "payment", "k-2").request(payment);
+    GuardBody<Payment, RuntimeException> noServer =
+        tx -> {
+          throw new IllegalStateException("no mail server");
+        };
+    assertThatExceptionOfType(IllegalStateException.class)
+        .isThrownBy(() -> guard.answer(fails, Payment.class, noServer));
+    assertThatExceptionOfType(KeptFailureException.class)
+        .isThrownBy(() -> guard.answer(fails, Payment.class, noServer))
+        .satisfies(e -> let("exception", told(e)));
+    GuardKey answers = GuardKey.of("answer", "payment", "k-3").request(payment);
+    guard.answer(answers, Payment.class, tx -> payment);
+    let("key", answers.toString());
+    let("key", guard.run(answers.request(new Payment(CANARY, 3)), tx -> 1).toString());
+
+    Inbox inbox =
+        Inbox.on(store)
+            .codec(JacksonCodec.create())
+            .listener(this::event)
+            .channel(
+                Channel.named("cards")
+                    .inline()
+                    .on(Payment.class)
+                    .named("card")
+                    .handleInTransaction("book-now", ContentCanaryTest::book)
+                    .build())
+            .channel(channel())
+            .build();
+    Acceptance unfinished = inbox.accept("cards", Message.of("inline", payment));
+    assertThat(unfinished).isInstanceOf(Acceptance.Unfinished.class);
+    let("answer", unfinished.toString());
+
+    Message poison =
+        Message.of("poisons", new Payment(CANARY, 1)).header("card", CANARY + " in a header");
+    let("view", poison.toString());
+    inbox.accept("payments", poison);
+    inbox.accept("payments", Message.of("poisons", new Payment(CANARY + "!", 1)));
+    inbox.drain();
+    InboxAdmin admin = inbox.admin();
+    admin.as("ada").editAndRetry("payments", "poisons", "mail", json(1).getBytes(UTF_8), "typo");
+    inbox.drain();
+    let("view", admin.message("payments", "poisons").orElseThrow().toString());
+    let("view", admin.poisoned(10).toString());
+    assertThat(admin.conflicts(10)).isNotEmpty();
+    let("view", admin.conflicts(10).toString());
+    long conflict = admin.conflicts(10).get(0).conflict();
+    let("view", admin.conflict(conflict).orElseThrow().toString());
+
+    collect(database);
+    assertThat(out.keySet())
+        .as("each of them was looked into")
+        .containsExactly(
+            "answer", "audit", "event", "exception", "failure", "key", "log", "poison", "view");
+    assertThat(out.get("event"))
+        .anyMatch(text -> text.startsWith("GuardFailed") && text.contains("book"))
+        .anyMatch(text -> text.startsWith("GuardFailed") && text.contains("book-now"));
+    findNoContent();
+  }
+
+  private static Object insert(Payment payment, Connection connection) throws SQLException {
+    try (PreparedStatement insert =
+        connection.prepareStatement("INSERT INTO booking (card) VALUES (?)")) {
+      insert.setString(1, payment.card());
+      return insert.executeUpdate();
+    }
+  }
+
+  private void findNoContent() {
     out.forEach(
         (where, texts) ->
             assertThat(texts)

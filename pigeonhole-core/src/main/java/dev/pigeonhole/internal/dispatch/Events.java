@@ -1,7 +1,11 @@
 package dev.pigeonhole.internal.dispatch;
 
+import dev.pigeonhole.Failure;
+import dev.pigeonhole.MessageRef;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.event.InboxListener;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -25,6 +29,14 @@ public final class Events {
   /** Lets hot paths skip building events that nobody hears. */
   public boolean silent() {
     return listeners.isEmpty();
+  }
+
+  /** Tells that the body of a guard, or the store under it, failed. */
+  public void guardFailed(String handler, MessageRef message, Throwable cause, Duration took) {
+    if (!silent()) {
+      Failure failure = Failures.of(cause, Instant.now());
+      tell(new InboxEvent.GuardFailed(inbox, handler, message, failure, took));
+    }
   }
 
   public void tell(InboxEvent event) {

@@ -135,14 +135,12 @@ public final class InlineHandlers {
         failures.put(handler.key(), failure);
         ended(last.get(), failure.isFinal() ? End.POISONED : End.RETRIED, cause);
         logFailed(handler, ref, failure);
-        events.tell(
-            new InboxEvent.GuardFailed(events.inbox(), handler.key(), ref, cause, since(began)));
+        events.guardFailed(handler.key(), ref, cause, since(began));
         if (cause instanceof InterruptedException) {
           Thread.currentThread().interrupt();
         }
       } catch (StoreException e) {
-        events.tell(
-            new InboxEvent.GuardFailed(events.inbox(), handler.key(), ref, e, since(began)));
+        events.guardFailed(handler.key(), ref, e, since(began));
         throw e;
       } finally {
         ended(last.get(), End.RELEASED, null); // unless one of the above has said it

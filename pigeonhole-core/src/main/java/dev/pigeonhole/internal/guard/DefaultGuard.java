@@ -177,21 +177,19 @@ public final class DefaultGuard implements Guard {
           joined == null ? guards.run(request, run) : guards.join(joined, request, run);
       Exception kept = run.failure;
       if (verdict instanceof Verdict.Ran && kept != null) {
-        events.tell(
-            new InboxEvent.GuardFailed(settings.name(), handler.key(), ref, kept, since(began)));
+        events.guardFailed(handler.key(), ref, kept, since(began));
         throw DefaultGuard.<X>asItIs(kept);
       }
       return tell(key, ref, verdict, run, since(began));
     } catch (Guards.WorkFailedException e) {
       Throwable cause = e.getCause() == null ? e : e.getCause();
-      events.tell(
-          new InboxEvent.GuardFailed(settings.name(), handler.key(), ref, cause, since(began)));
+      events.guardFailed(handler.key(), ref, cause, since(began));
       throw DefaultGuard.<X>asItIs(cause);
     } catch (StoreException e) {
       if (run.failure != null) {
         e.addSuppressed(run.failure); // what could not be kept
       }
-      events.tell(new InboxEvent.GuardFailed(settings.name(), handler.key(), ref, e, since(began)));
+      events.guardFailed(handler.key(), ref, e, since(began));
       throw e;
     }
   }
