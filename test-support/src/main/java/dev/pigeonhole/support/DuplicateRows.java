@@ -1,8 +1,11 @@
 package dev.pigeonhole.support;
 
 import java.nio.charset.StandardCharsets;
+import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -20,6 +23,13 @@ public final class DuplicateRows {
   private static final int SHOWN = 20;
   private static final int RUNNING = 2; // the outcome of a receipt whose run has not ended
 
+  /** Asks the database for rows. */
+  @FunctionalInterface
+  interface Query {
+    List<Map<String, @Nullable Object>> rows(String sql, @Nullable Object... args)
+        throws SQLException;
+  }
+
   private DuplicateRows() {}
 
   /** The rows that stand beside another one, in words; empty if all is well. */
@@ -33,15 +43,21 @@ public final class DuplicateRows {
    * that both got before.
    */
   public static List<String> ofHandlerNumbers(TestDatabase database) {
-    return prefixes(database).stream()
-        .flatMap(prefix -> in(database, prefix, "key_id").stream())
-        .toList();
+    return asked(() -> ofHandlerNumbers(database.kind(), database::rows));
   }
 
-  private static List<String> prefixes(TestDatabase database) {
-    String here = database.kind() == DatabaseKind.MARIADB ? "DATABASE()" : "CURRENT_SCHEMA";
+  static List<String> ofHandlerNumbers(DatabaseKind kind, Query query) throws SQLException {
+    List<String> duplicates = new ArrayList<>();
+    for (String prefix : prefixes(kind, query)) {
+      duplicates.addAll(in(kind, query, prefix, "key_id"));
+    }
+    return duplicates;
+  }
+
+  private static List<String> prefixes(DatabaseKind kind, Query query) throws SQLException {
+    String here = kind == DatabaseKind.MARIADB ? "DATABASE()" : "CURRENT_SCHEMA";
     List<String> names =
-        database
+        query
             .rows("SELECT table_name FROM information_schema.tables WHERE table_schema = " + here)
             .stream()
             .map(row -> text(row.get("table_name")))
@@ -55,14 +71,25 @@ public final class DuplicateRows {
 
   /** The same for tables with this prefix. */
   public static List<String> in(TestDatabase database, String prefix) {
-    return in(database, prefix, "kin");
+    return asked(() -> in(database.kind(), database::rows, prefix, "kin"));
+  }
+
+  private static List<String> asked(Callable<List<String>> question) {
+    try {
+      return question.call();
+    } catch (RuntimeException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new IllegalStateException("Cannot look for duplicate rows", e);
+    }
   }
 
   /**
    * @param one the column of the handlers that is the same for those that count as one
    */
-  private static List<String> in(TestDatabase database, String prefix, String one) {
-    Names names = new Names(database.kind(), prefix);
+  private static List<String> in(DatabaseKind kind, Query query, String prefix, String one)
+      throws SQLException {
+    Names names = new Names(kind, prefix);
     String rows =
         PLACES.stream()
             .map(
@@ -81,15 +108,18 @@ public final class DuplicateRows {
                 + one
                 + " HAVING COUNT(*) > 1 ORDER BY 1 LIMIT "
                 + SHOWN);
-    return database.rows(several).stream()
-        .map(row -> describe(database, names, rows, number(row, "seq"), one, number(row, "one")))
-        .toList();
+    List<String> duplicates = new ArrayList<>();
+    for (Map<String, @Nullable Object> row : query.rows(several)) {
+      duplicates.add(describe(query, names, rows, number(row, "seq"), one, number(row, "one")));
+    }
+    return duplicates;
   }
 
   private static String describe(
-      TestDatabase database, Names names, String rows, long seq, String one, long handler) {
+      Query query, Names names, String rows, long seq, String one, long handler)
+      throws SQLException {
     String places =
-        database
+        query
             .rows(
                 names.fill(
                     "SELECT p.place, h.handler_key FROM "
@@ -106,7 +136,7 @@ public final class DuplicateRows {
             .collect(Collectors.joining(", "));
     String message =
         Stream.concat(
-                database
+                query
                     .rows(names.fill("SELECT source, id FROM <message> WHERE seq = ?"), seq)
                     .stream()
                     .map(row -> text(row.get("source")) + "/" + text(row.get("id"))),

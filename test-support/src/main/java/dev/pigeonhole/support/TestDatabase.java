@@ -137,14 +137,14 @@ public final class TestDatabase implements AutoCloseable {
 
   /** All rows, each with its column labels in lower case and in the order of the query. */
   public List<Map<String, @Nullable Object>> rows(String sql, @Nullable Object... args) {
-    return run(
-        sql,
-        args,
-        statement -> {
-          try (ResultSet result = statement.executeQuery()) {
-            return rowsOf(result);
-          }
-        });
+    return run(sql, args, TestDatabase::rowsOf);
+  }
+
+  private static List<Map<String, @Nullable Object>> rowsOf(PreparedStatement statement)
+      throws SQLException {
+    try (ResultSet result = statement.executeQuery()) {
+      return rowsOf(result);
+    }
   }
 
   private static List<Map<String, @Nullable Object>> rowsOf(ResultSet result) throws SQLException {
@@ -161,14 +161,20 @@ public final class TestDatabase implements AutoCloseable {
   }
 
   private <T> T run(String sql, @Nullable Object[] args, Work<T> work) {
-    try (Connection connection = dataSource.getConnection();
-        PreparedStatement statement = connection.prepareStatement(sql)) {
+    try (Connection connection = dataSource.getConnection()) {
+      return run(connection, sql, args, work);
+    } catch (SQLException e) {
+      throw new IllegalStateException("Failed: " + sql, e);
+    }
+  }
+
+  private static <T> T run(Connection connection, String sql, @Nullable Object[] args, Work<T> work)
+      throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(sql)) {
       for (int i = 0; i < args.length; i++) {
         statement.setObject(i + 1, args[i]);
       }
       return work.on(statement);
-    } catch (SQLException e) {
-      throw new IllegalStateException("Failed: " + sql, e);
     }
   }
 
@@ -181,7 +187,7 @@ public final class TestDatabase implements AutoCloseable {
     }
     List<String> duplicates;
     try {
-      duplicates = answers() ? DuplicateRows.ofHandlerNumbers(this) : List.of();
+      duplicates = duplicates();
     } finally {
       try {
         drop.run();
@@ -194,12 +200,19 @@ public final class TestDatabase implements AutoCloseable {
     }
   }
 
-  /** False if the test ends with its server down, or with the file in another process. */
-  private boolean answers() {
-    try (Connection connection = dataSource.getConnection()) {
-      return true;
+  /** On one connection, as a new one costs a server more than these questions. */
+  private List<String> duplicates() {
+    Connection last;
+    try {
+      last = dataSource.getConnection();
     } catch (SQLException e) {
-      return false;
+      return List.of(); // its server is down, or its file is open in another process
+    }
+    try (Connection connection = last) {
+      return DuplicateRows.ofHandlerNumbers(
+          kind, (sql, args) -> run(connection, sql, args, TestDatabase::rowsOf));
+    } catch (SQLException e) {
+      throw new IllegalStateException("Cannot look for duplicate rows", e);
     }
   }
 
