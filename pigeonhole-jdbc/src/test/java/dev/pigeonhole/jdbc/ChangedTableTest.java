@@ -29,8 +29,8 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Somebody has changed the tables of an inbox while it runs, and the database refuses its rows. No
- * message is to blame: none is rejected, and its content is nowhere to be read.
+ * The tables of an inbox are changed while it runs, and the database refuses its rows. No message
+ * is to blame: none is rejected, and its content is nowhere to be read.
  */
 class ChangedTableTest {
   private static final String CANARY = "canary-4713";

@@ -271,9 +271,9 @@ class GuardFaultTest {
     }
 
     /**
-     * Meets nobody any more. On PostgreSQL it must not begin before the other one has ended: a row
-     * of a transaction that was rolled back is free at once, also while another one is still about
-     * to wake up for it.
+     * No other transaction is left to wait for. On PostgreSQL it must not begin before the other
+     * one has ended: a row of a transaction that was rolled back is free at once, also while
+     * another one is still about to wake up for it.
      */
     void runBehind(Connection connection) throws SQLException {
       other.join();

@@ -21,8 +21,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Somebody has changed the table of receipts while nodes run, and the database takes none of them.
- * The handler has run; to forget that would be to run it again at once, for as long as it lasts.
+ * The table of receipts is changed while nodes run, and the database takes none of them. The
+ * handler has run; to forget that would be to run it again at once, for as long as it lasts.
  */
 class RejectedOutcomeTest {
   private static final Duration LIMIT = Duration.ofMinutes(5);

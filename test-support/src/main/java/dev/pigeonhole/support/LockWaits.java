@@ -11,7 +11,8 @@ public final class LockWaits {
 
   /** Returns when somebody waits for a lock of this database. */
   public static void awaitOne(TestDatabase database) {
-    Eventually.until("somebody to wait", Duration.ofMinutes(3), () -> isOne(database));
+    Eventually.until(
+        "a transaction to wait for a lock", Duration.ofMinutes(3), () -> isOne(database));
   }
 
   /** Whether somebody waits for a lock of this database now. */

@@ -328,7 +328,7 @@ final class GuardEntry {
 
   /**
    * Removes what the run's own transaction has added for its handler. Nothing else can stand there:
-   * what did was taken over, and nobody else may add to the message meanwhile.
+   * what did was taken over, and no other run may add to the message meanwhile.
    */
   void withdraw(Session session, Entered entered) throws SQLException {
     long seq = entered.seq();

@@ -147,7 +147,7 @@ final class Jdbc {
   }
 
   /**
-   * A transaction for work of a handler: whoever manages those has begun it.
+   * A transaction for work of a handler, begun by the framework that manages them, if there is one.
    *
    * @param silence how long its client may be silent
    */

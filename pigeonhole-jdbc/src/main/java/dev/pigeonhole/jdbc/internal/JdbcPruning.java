@@ -402,7 +402,9 @@ final class JdbcPruning {
 
   private void look(Session session, List<Candidate> candidates, Map<Long, Standing> standings)
       throws SQLException {
-    // Whoever adds a delivery of a family to one of these waits for its row, which this step holds;
+    // A transaction that adds a delivery of a family to one of these waits for its row, which this
+    // step
+    // holds;
     // so a family that is not there yet has none of them.
     List<Integer> families = session.query(FAMILIES, params -> {}, row -> row.getInt(1));
     List<Long> seqs = candidates.stream().map(Candidate::seq).toList();

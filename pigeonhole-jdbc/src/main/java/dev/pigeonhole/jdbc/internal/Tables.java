@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The names of one inbox's tables. Schema and prefix are the only text from outside that ever
  * becomes part of a statement, so they are checked here and always quoted. So is the name of the
- * connection's own schema, which nobody has chosen for us: it may have blanks and letters of every
- * language, but nothing that means something in a text in quotes, a pattern or a template.
+ * connection's own schema, which the library did not choose: it may have blanks and letters of
+ * every language, but nothing that means something in a text in quotes, a pattern or a template.
  */
 public final class Tables {
 
