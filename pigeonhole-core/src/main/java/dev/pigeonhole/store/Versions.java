@@ -3,7 +3,7 @@ package dev.pigeonhole.store;
 /**
  * The versions of deliveries. The upper half of a version belongs to the message: it is taken from
  * the random token of the call that stored it. The lower half counts the attempts. Each time the
- * message is replayed to a handler, a new life begins with a version that no attempt has had.
+ * message is replayed to a handler, a new life begins, 1,048,576 versions higher.
  *
  * <p>A database that has forgotten messages gives their numbers to other messages: after a failover
  * to a standby that lags behind, or with a restored backup. An attempt of the forgotten message

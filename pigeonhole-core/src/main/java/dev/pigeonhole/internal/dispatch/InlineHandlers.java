@@ -135,7 +135,8 @@ public final class InlineHandlers {
         failures.put(handler.key(), failure);
         ended(last.get(), failure.isFinal() ? End.POISONED : End.RETRIED, cause);
         logFailed(handler, ref, failure);
-        events.guardFailed(handler.key(), ref, cause, since(began));
+        events.tell(
+            new InboxEvent.GuardFailed(events.inbox(), handler.key(), ref, failure, since(began)));
         if (cause instanceof InterruptedException) {
           Thread.currentThread().interrupt();
         }

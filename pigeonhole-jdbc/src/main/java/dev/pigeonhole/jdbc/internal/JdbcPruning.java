@@ -402,10 +402,8 @@ final class JdbcPruning {
 
   private void look(Session session, List<Candidate> candidates, Map<Long, Standing> standings)
       throws SQLException {
-    // A transaction that adds a delivery of a family to one of these waits for its row, which this
-    // step
-    // holds;
-    // so a family that is not there yet has none of them.
+    // This step holds the rows of these messages, and a transaction that adds a delivery to one of
+    // them waits for its row; so a family that is not there yet has none of them.
     List<Integer> families = session.query(FAMILIES, params -> {}, row -> row.getInt(1));
     List<Long> seqs = candidates.stream().map(Candidate::seq).toList();
     Set<Integer> lanes = new HashSet<>();

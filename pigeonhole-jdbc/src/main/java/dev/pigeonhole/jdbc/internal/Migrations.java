@@ -48,7 +48,9 @@ public final class Migrations {
   private static final String FOLDER = "/pigeonhole/jdbc/schema/";
   private static final List<String> SCRIPTS = List.of("V001__tables.sql");
 
-  /** How long a migration waits for another one, and for a table that somebody else has locked. */
+  /**
+   * How long a migration waits for another one, and for a table that another session has locked.
+   */
   private static final Duration LOCK_WAIT = Duration.ofSeconds(60);
 
   private static final int TRIES = 20;
