@@ -70,9 +70,12 @@ final class ClassArchive {
 
   /** What a child is started with. */
   static List<String> options() {
-    return WANTED && Files.exists(Place.ARCHIVE)
-        ? List.of("-XX:SharedArchiveFile=" + Place.ARCHIVE, "-Xlog:cds=off", "-Xlog:class+path=off")
-        : List.of();
+    return WANTED && Files.exists(Place.ARCHIVE) ? reading(Place.ARCHIVE) : List.of();
+  }
+
+  /** A JVM that the archive does not fit starts without it, and without a warning. */
+  static List<String> reading(Path archive) {
+    return List.of("-XX:SharedArchiveFile=" + archive, "-Xlog:cds=off", "-Xlog:class+path=off");
   }
 
   /** Each directory by itself: several may have a file of the same name. */

@@ -4,12 +4,14 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -36,14 +38,27 @@ public final class KafkaServer extends LocalServer {
 
   private static @Nullable KafkaServer shared;
 
+  /** The files that {@code StorageTool} writes. */
+  private static final String IDENTITY = "meta.properties";
+
+  private static final String FIRST_METADATA = "bootstrap.checkpoint";
+
+  private static final String ARCHIVE = "kafka.jsa";
+
   private final String libraries;
+  private final @Nullable Path template; // null for the server that makes it
   private final @Nullable FaultProxy proxy;
   private final boolean createsTopics;
 
-  private KafkaServer(String libraries, @Nullable FaultProxy proxy, boolean createsTopics) {
+  private KafkaServer(
+      String libraries,
+      @Nullable Path template,
+      @Nullable FaultProxy proxy,
+      boolean createsTopics) {
     // What it has promised is in files, and they outlive the process.
     super("kafka", Signal.KILL);
     this.libraries = libraries;
+    this.template = template;
     this.proxy = proxy;
     this.createsTopics = createsTopics;
   }
@@ -59,7 +74,7 @@ public final class KafkaServer extends LocalServer {
 
   /** A server for tests that crash or pause it. */
   public static KafkaServer start() {
-    return launched(new KafkaServer(libraries(), null, false));
+    return launched(null, false);
   }
 
   /**
@@ -69,17 +84,41 @@ public final class KafkaServer extends LocalServer {
    * past it.
    */
   public static KafkaServer start(FaultProxy proxy) {
-    return launched(new KafkaServer(libraries(), proxy, false));
+    return launched(proxy, false);
   }
 
   /** A server that creates whatever topic a client names, as all do that are not told otherwise. */
   public static KafkaServer startCreatingTopics() {
-    return launched(new KafkaServer(libraries(), null, true));
+    return launched(null, true);
   }
 
-  private static KafkaServer launched(KafkaServer server) {
+  private static KafkaServer launched(@Nullable FaultProxy proxy, boolean createsTopics) {
+    String libraries = libraries();
+    KafkaServer server = new KafkaServer(libraries, template(libraries), proxy, createsTopics);
     server.initialiseAndLaunch();
     return server;
+  }
+
+  /**
+   * A formatted data directory and an archive of the classes that a server loads, made once per
+   * checkout by a server that no test uses. Formatting takes half the processor time of a start, and
+   * the archive halves a start. Another JVM and other libraries have a template of their own.
+   */
+  private static Path template(String libraries) {
+    String key = System.getProperty("java.vm.version") + libraries;
+    return Binaries.cached(
+        "kafka-" + UUID.nameUUIDFromBytes(key.getBytes(StandardCharsets.UTF_8)),
+        directory -> {
+          try (KafkaServer first = new KafkaServer(libraries, null, null, false)) {
+            first.initialiseAndLaunch();
+            first.stop();
+            Files.copy(first.data().resolve(IDENTITY), directory.resolve(IDENTITY));
+            Files.copy(first.data().resolve(FIRST_METADATA), directory.resolve(FIRST_METADATA));
+            if (Files.exists(first.home().resolve(ARCHIVE))) {
+              Files.move(first.home().resolve(ARCHIVE), directory.resolve(ARCHIVE));
+            }
+          }
+        });
   }
 
   /** Maven writes the list when it builds the module {@code kafka-broker}. */
@@ -177,9 +216,28 @@ public final class KafkaServer extends LocalServer {
   /** Gives the directory the identity without which a server refuses to use it. */
   @Override
   void initialise() {
+    if (template == null) {
+      format();
+      return;
+    }
+    try {
+      Files.createDirectory(data());
+      Files.copy(template.resolve(FIRST_METADATA), data().resolve(FIRST_METADATA));
+      // Servers of the same cluster would accept each other's requests if a port is used again.
+      String identity = Files.readString(template.resolve(IDENTITY));
+      Files.writeString(
+          data().resolve(IDENTITY),
+          identity.replaceFirst("(?m)^cluster[.]id=.*$", "cluster.id=" + Uuid.randomUuid()));
+    } catch (IOException e) {
+      throw new UncheckedIOException("Cannot write to " + data(), e);
+    }
+  }
+
+  private void format() {
     configure(Ports.free());
     runToEnd(
         java(
+            List.of(),
             "kafka.tools.StorageTool",
             "format",
             "--cluster-id",
@@ -191,10 +249,22 @@ public final class KafkaServer extends LocalServer {
   @Override
   List<String> command() {
     configure(port());
-    return java("kafka.Kafka", configuration().toString());
+    return java(archiveOptions(), "kafka.Kafka", configuration().toString());
   }
 
-  private List<String> java(String main, String... arguments) {
+  /** A JVM that cannot make or read an archive starts without one. */
+  private List<String> archiveOptions() {
+    if (template == null) {
+      return List.of(
+          "-XX:+IgnoreUnrecognizedVMOptions",
+          "-XX:ArchiveClassesAtExit=" + home().resolve(ARCHIVE),
+          "-Xlog:cds=off");
+    }
+    Path archive = template.resolve(ARCHIVE);
+    return Files.exists(archive) ? ClassArchive.reading(archive) : List.of();
+  }
+
+  private List<String> java(List<String> options, String main, String... arguments) {
     List<String> command = new ArrayList<>();
     command.add("env");
     command.add("CLASSPATH=" + libraries);
@@ -203,11 +273,16 @@ public final class KafkaServer extends LocalServer {
     command.add("-XX:+UseSerialGC");
     command.add("-XX:TieredStopAtLevel=1");
     command.add("-XX:+ExitOnOutOfMemoryError");
+    command.addAll(options);
     command.add("-Djava.io.tmpdir=" + home());
     command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn");
     command.add(main);
     command.addAll(List.of(arguments));
     return command;
+  }
+
+  private Path data() {
+    return home().resolve("data");
   }
 
   private Path configuration() {
@@ -265,7 +340,7 @@ public final class KafkaServer extends LocalServer {
         log.cleaner.dedupe.buffer.size=2097152
         log.index.size.max.bytes=1048576
         """
-            .formatted(controller, listeners, advertised, home().resolve("data"), createsTopics);
+            .formatted(controller, listeners, advertised, data(), createsTopics);
     try {
       Files.writeString(configuration(), settings);
     } catch (IOException e) {

@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
+import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -146,6 +147,24 @@ class KafkaServerTest {
 
       assertThat(proxy.hits()).isPositive();
       assertThat(read(proxied.bootstrap(), 2)).containsExactly("before", "after");
+    }
+  }
+
+  @Test
+  void serverMapsTheClassArchive() throws Exception {
+    Path maps = Path.of("/proc/" + server.pid() + "/maps");
+
+    assertThat(Files.readString(maps)).contains("/kafka.jsa");
+  }
+
+  @Test
+  @Tag("full")
+  void eachServerIsAClusterOfItsOwn() throws Exception {
+    try (KafkaServer other = KafkaServer.start();
+        Admin ours = Admin.create(Map.of("bootstrap.servers", server.bootstrap()));
+        Admin theirs = Admin.create(Map.of("bootstrap.servers", other.bootstrap()))) {
+      assertThat(ours.describeCluster().clusterId().get())
+          .isNotEqualTo(theirs.describeCluster().clusterId().get());
     }
   }
 
