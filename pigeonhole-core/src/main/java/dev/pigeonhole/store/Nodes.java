@@ -35,7 +35,9 @@ public interface Nodes {
 
   /**
    * Declares a node dead if its beat still is what the caller saw, and frees its cells (token + 1,
-   * unclean). False if it has beaten since.
+   * unclean). False if it has beaten since, or if another transaction holds the row of the node or
+   * of one of its cells: this never waits for a process that may be paused. Call it again at the
+   * next heartbeat.
    */
   boolean declareDead(long incarnation, long seenBeat);
 
@@ -70,7 +72,8 @@ public interface Nodes {
 
   /**
    * Adds to the time during which a family was known to no living node, at most {@code upToMillis}
-   * since the last call by any node, and answers the sum in milliseconds.
+   * since the last call by any node, and answers the sum in milliseconds. Adds nothing and answers
+   * 0 while another transaction holds the family, as a node does that joins with it.
    */
   long unknownFor(int handler, long upToMillis);
 

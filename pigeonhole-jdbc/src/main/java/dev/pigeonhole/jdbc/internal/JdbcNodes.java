@@ -62,7 +62,10 @@ final class JdbcNodes implements Nodes {
       ORDER BY incarnation
       """;
 
-  private static final String FORGET = "DELETE FROM {node} WHERE ended_at < ?";
+  private static final String OLD_NODES = "SELECT incarnation FROM {node} WHERE ended_at < ?";
+
+  // By key: MariaDB would wait for each row that it reads on its way, also for that of a live node.
+  private static final String FORGET = "DELETE FROM {node} WHERE incarnation = ?";
 
   private static final String OTHER_JVMS =
       "SELECT incarnation FROM {node} WHERE jvm <> ? AND " + ALIVE;
@@ -72,6 +75,14 @@ final class JdbcNodes implements Nodes {
 
   private static final String LOCK_NODE =
       "SELECT state, {now} FROM {node} WHERE incarnation = ? FOR UPDATE";
+
+  // A process that stands still in a transaction has locked its row, and while others waited for
+  // it they could not beat.
+  private static final String LOCK_SILENT =
+      "SELECT beat FROM {node} WHERE incarnation = ? AND " + ALIVE + " FOR UPDATE SKIP LOCKED";
+
+  private static final String OWNED = "SELECT lane, handler FROM {lane} WHERE owner = ?";
+  private static final String LOCK_OWNED = OWNED + " FOR UPDATE SKIP LOCKED";
 
   // A few rows per handler: every cell is looked at.
   private static final String FREE_UNCLEAN =
@@ -110,10 +121,10 @@ final class JdbcNodes implements Nodes {
   private static final String STOPPING =
       "UPDATE {node} SET state = 'STOPPING' WHERE incarnation = ? AND state = 'LIVE'";
 
-  // The counters of a family stand in the row of its first key.
+  // The counters of a family stand in the row of its first key. A node that joins holds it.
   private static final String LOCK_UNKNOWN =
       """
-      SELECT unknown_ms, unknown_seen, {now} FROM {handler} WHERE key_id = ? FOR UPDATE
+      SELECT unknown_ms, unknown_seen, {now} FROM {handler} WHERE key_id = ? FOR UPDATE SKIP LOCKED
       """;
 
   private static final String ADD_UNKNOWN =
@@ -144,7 +155,9 @@ final class JdbcNodes implements Nodes {
         session -> {
           refuseOtherLanes(session, handlers);
           Instant horizon = session.now().minus(REMEMBERED);
-          session.update(FORGET, params -> params.add(horizon));
+          List<Long> old =
+              session.query(OLD_NODES, params -> params.add(horizon), row -> row.getLong(1));
+          session.batch(FORGET, old, Params::add);
           if (oneProcess) {
             List<Long> others =
                 session.query(OTHER_JVMS, params -> params.add(JVM), row -> row.getLong(1));
@@ -242,15 +255,10 @@ final class JdbcNodes implements Nodes {
             session -> {
               boolean still =
                   session
-                      .one(
-                          "SELECT beat FROM {node} WHERE incarnation = ? AND "
-                              + ALIVE
-                              + " FOR UPDATE",
-                          params -> params.add(incarnation),
-                          row -> row.getLong(1))
+                      .one(LOCK_SILENT, params -> params.add(incarnation), row -> row.getLong(1))
                       .filter(beat -> beat == seenBeat)
                       .isPresent();
-              if (!still) {
+              if (!still || !locksAllOf(session, incarnation)) {
                 return false;
               }
               end(session, incarnation, NodeRow.State.DEAD);
@@ -260,6 +268,13 @@ final class JdbcNodes implements Nodes {
             });
     CrashPoints.reach("nodes.after-declare-dead");
     return dead;
+  }
+
+  /** Whoever holds the row of a node finds that it owns ever fewer cells. */
+  private static boolean locksAllOf(Session session, long incarnation) throws SQLException {
+    int owned = session.query(OWNED, params -> params.add(incarnation), JdbcNodes::key).size();
+    return session.query(LOCK_OWNED, params -> params.add(incarnation), JdbcNodes::key).size()
+        >= owned;
   }
 
   private static void end(Session session, long incarnation, NodeRow.State state)
@@ -281,8 +296,11 @@ final class JdbcNodes implements Nodes {
   }
 
   private static CellRow cell(ResultSet row) throws SQLException {
-    return new CellRow(
-        new Cell(row.getInt(1), row.getInt(2)), row.getLong(3), row.getLong(4), row.getBoolean(5));
+    return new CellRow(key(row), row.getLong(3), row.getLong(4), row.getBoolean(5));
+  }
+
+  private static Cell key(ResultSet row) throws SQLException {
+    return new Cell(row.getInt(1), row.getInt(2));
   }
 
   @Override
