@@ -171,7 +171,7 @@ class ContendedBatchTest {
   @MethodSource("batches")
   void aBatchOfASourceWaitsOnceThroughTheInbox(DatabaseKind kind, int size) throws Exception {
     try (TestDatabase database = TestDatabases.open(kind)) {
-      Schema.migrate(database.dataSource());
+      InboxTables.in(database);
       HikariDataSource pool = database.pool(12);
       StatementCounter counter = StatementCounter.on(database, pool);
       Channel channel = Channel.named("texts").on(String.class).handle("plain", text -> {}).build();

@@ -49,7 +49,7 @@ class ForgottenNumbersTest {
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
   void theEndOfAForgottenMessageDoesNotConcernTheOneThatHasItsNumber(TestDatabase database)
       throws Exception {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     Inbox inbox = inbox(database, "h", this::stuckAtTheFirst);
     try (RunningInbox running = inbox.start()) {
       inbox.accept("c", Message.of("forgotten", "x"));
@@ -126,7 +126,7 @@ class ForgottenNumbersTest {
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
   void aNodeWhoseHandlerWasForgottenRegistersItAgain(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     inbox(database, "old", message -> {}).start().close();
     Inbox inbox = inbox(database, "new", message -> invoked.add("new " + message.message().id()));
     try (RunningInbox running = inbox.start()) {
@@ -155,7 +155,7 @@ class ForgottenNumbersTest {
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
   void aNodeWhoseHandlerHasAnotherNumberByNowStartsNothing(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
     Inbox inbox =
         builder(database, "new", message -> {})

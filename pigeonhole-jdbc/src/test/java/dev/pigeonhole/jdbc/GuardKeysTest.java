@@ -63,7 +63,7 @@ class GuardKeysTest {
 
   private void open(TestDatabase fresh) {
     database = fresh;
-    Schema.migrate(fresh.dataSource());
+    InboxTables.in(fresh);
     store = JdbcStore.of(fresh.pool(4));
   }
 

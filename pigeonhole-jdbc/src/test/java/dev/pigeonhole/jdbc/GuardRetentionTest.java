@@ -39,7 +39,7 @@ class GuardRetentionTest {
       new AtomicReference<>(Instant.parse("2026-03-04T05:06:07Z"));
 
   private JdbcStore store(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     return JdbcStore.of(database.pool(8)).clock(now::get);
   }
 

@@ -36,9 +36,13 @@ final class GuardRig implements AutoCloseable {
   }
 
   static GuardRig on(TestDatabase database, UnaryOperator<GuardBuilder> options) {
-    Schema.migrate(database.dataSource());
-    // No unique key, so that doubles can show.
-    database.execute("CREATE TABLE effect (id VARCHAR(200), note VARCHAR(200))");
+    database.prepare(
+        "guard",
+        it -> {
+          Schema.migrate(it.dataSource());
+          // No unique key, so that doubles can show.
+          it.execute("CREATE TABLE effect (id VARCHAR(200), note VARCHAR(200))");
+        });
     return new GuardRig(database, database.pool(16), options);
   }
 

@@ -34,7 +34,7 @@ class GuardWalkTest {
   private JdbcStore store;
 
   private void open(TestDatabase database, DataSource dataSource) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     store = JdbcStore.of(dataSource).clock(now::get);
   }
 

@@ -45,7 +45,7 @@ class InlineKeyTest {
 
   private void open(TestDatabase fresh) {
     database = fresh;
-    Schema.migrate(fresh.dataSource());
+    InboxTables.in(fresh);
     store = JdbcStore.of(fresh.pool(16));
   }
 

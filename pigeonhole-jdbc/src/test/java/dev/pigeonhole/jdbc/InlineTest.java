@@ -61,7 +61,7 @@ class InlineTest {
 
   private void open(TestDatabase fresh) {
     database = fresh;
-    Schema.migrate(fresh.dataSource());
+    InboxTables.in(fresh);
     fresh.execute("CREATE TABLE effect (id VARCHAR(200), note VARCHAR(200))");
     store = JdbcStore.of(fresh.pool(16));
   }

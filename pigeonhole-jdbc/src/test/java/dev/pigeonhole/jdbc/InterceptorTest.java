@@ -21,7 +21,7 @@ class InterceptorTest {
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
   void whatAnInterceptorThrowsRollsBackTheTransactionThatItStandsIn(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     database.execute("CREATE TABLE effect (id int)");
     AtomicInteger attempts = new AtomicInteger();
     Channel channel =

@@ -88,7 +88,7 @@ class KeyReleaseTest {
   }
 
   private void run(TestDatabase database, OnPoison onPoison) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     database.execute(
         switch (database.kind()) {
           case MARIADB ->

@@ -38,7 +38,7 @@ class LoanTest {
   @Test
   void jd06_whateverFailsOnAConnectionItGoesBack() {
     try (TestDatabase database = TestDatabases.open(DatabaseKind.H2)) {
-      Schema.migrate(database.dataSource());
+      InboxTables.in(database);
       HikariDataSource pool = database.pool(3);
       AtomicInteger left = new AtomicInteger(Integer.MAX_VALUE);
       Rig rig =
@@ -88,7 +88,7 @@ class LoanTest {
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
   void jd09_interruptsLeaveNoConnectionBehind(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     HikariDataSource pool = database.pool(3);
     AtomicBoolean interrupting = new AtomicBoolean();
     Rig rig =
@@ -127,7 +127,7 @@ class LoanTest {
   void dur05_jd05_clm26_aCommitThatHangsEndsAtTheNetworkLimitAsUnknown(DatabaseKind kind) {
     try (TestDatabase database = TestDatabases.open(kind);
         FaultProxy proxy = FaultProxy.to(TestDatabases.server(kind))) {
-      Schema.migrate(database.dataSource());
+      InboxTables.in(database);
       AtomicBoolean hanging = new AtomicBoolean();
       DataSource hangs =
           Pretending.twisted(
@@ -162,7 +162,7 @@ class LoanTest {
   @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
   void jd05_aConnectionHasALimitBeforeItsFirstStatementAndNoneWhenItGoesBack(
       TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     List<String> calls = new CopyOnWriteArrayList<>();
     Rig rig =
         Rig.on(
@@ -187,7 +187,7 @@ class LoanTest {
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
   void jd05_theRollbackOfAFailedHandlerHasALimitAndTheHandlerHasNone(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     List<String> limits = new CopyOnWriteArrayList<>();
     Rig rig =
         Rig.on(
@@ -222,7 +222,7 @@ class LoanTest {
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
   void anInboxThatOnlyAcceptsAndCountsKeepsNoConnection(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     HikariDataSource pool = database.pool(20);
     Inbox inbox =
         Inbox.on(JdbcStore.of(pool))

@@ -30,7 +30,7 @@ class LockOrderTest {
   private Rig rig;
 
   private void open(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     counter = StatementCounter.on(database, database.pool(6));
     rig = Rig.on(database, counter.dataSource());
   }

@@ -39,7 +39,7 @@ class LockedDeliveryTest {
   private final AtomicInteger begun = new AtomicInteger();
 
   private Inbox inbox(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     return Inbox.on(JdbcStore.of(database.pool(12)))
         .named("locked")
         .concurrency(LOCKED)

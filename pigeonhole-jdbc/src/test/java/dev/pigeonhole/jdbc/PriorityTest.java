@@ -32,7 +32,7 @@ class PriorityTest {
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
   void theHighestIsTakenFirst(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     List<String> handled = Collections.synchronizedList(new ArrayList<>());
     Inbox inbox =
         Inbox.on(JdbcStore.of(database.pool(6)))
@@ -53,7 +53,7 @@ class PriorityTest {
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
   void twoNodesHandleEachMessageOnceWhateverItsPriority(TestDatabase database) throws Exception {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     int many = 1_000;
     Map<String, AtomicInteger> attempts = new ConcurrentHashMap<>();
     Channel channel =

@@ -119,7 +119,7 @@ class ReadLimitTest {
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
   void everyReadOfAnOperatorHasALimit(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     List<String> unlimited = new CopyOnWriteArrayList<>();
     List<String> texts = new CopyOnWriteArrayList<>();
     DataSource watched =
@@ -168,7 +168,7 @@ class ReadLimitTest {
   @EnumSource
   void aReadThatTakesLongerIsCut(DatabaseKind kind) {
     try (TestDatabase database = TestDatabases.open(kind)) {
-      Schema.migrate(database.dataSource());
+      InboxTables.in(database);
       boolean[] slowly = {false};
       DataSource slow =
           twisted(
@@ -187,7 +187,7 @@ class ReadLimitTest {
   @Test
   void postgresCutsAReadByItselfIfTheDriverDoesNot() {
     try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
-      Schema.migrate(database.dataSource());
+      InboxTables.in(database);
       boolean[] slowly = {false};
       DataSource slow =
           twisted(

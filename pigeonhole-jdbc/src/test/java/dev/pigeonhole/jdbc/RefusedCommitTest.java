@@ -72,7 +72,7 @@ class RefusedCommitTest {
 
   private static TestDatabase database() {
     TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     for (String sql : List.of(CUSTOMER, EFFECT, CHECK, CHECKED)) {
       database.execute(sql);
     }

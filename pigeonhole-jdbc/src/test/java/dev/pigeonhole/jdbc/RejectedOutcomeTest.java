@@ -38,7 +38,7 @@ class RejectedOutcomeTest {
   }
 
   private Inbox inbox(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     return Inbox.on(JdbcStore.of(database.pool(12)))
         .beat(Duration.ofMillis(200))
         .lanes(4)
@@ -78,7 +78,7 @@ class RejectedOutcomeTest {
   void aLaneWithRejectedOutcomesCanMoveToAnotherNode(DatabaseKind kind) throws Exception {
     CountDownLatch go = new CountDownLatch(1);
     try (TestDatabase database = TestDatabases.open(kind)) {
-      Schema.migrate(database.dataSource());
+      InboxTables.in(database);
       Inbox inbox =
           Inbox.on(JdbcStore.of(database.pool(12)))
               .beat(Duration.ofMillis(200))

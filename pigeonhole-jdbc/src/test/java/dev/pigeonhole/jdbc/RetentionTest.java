@@ -152,7 +152,7 @@ class RetentionTest {
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
   void aMessageWhoseContentIsGoneIsLockedAgainOnlyWhenItsReceiptsMayGo(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     StatementCounter counter = StatementCounter.on(database, database.pool(12));
     Inbox inbox =
         Inbox.on(JdbcStore.of(counter.dataSource()).clock(now::get))
@@ -217,7 +217,7 @@ class RetentionTest {
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
   void aListenerMayTakeLongerThanTheLibraryMayBeSilent(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     CountDownLatch archived = new CountDownLatch(1);
     Inbox inbox =
         inbox(
@@ -240,7 +240,7 @@ class RetentionTest {
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
   void aListenerThatNeverReturnsKeepsNeitherDeliveriesNorAStop(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     CountDownLatch inside = new CountDownLatch(1);
     CountDownLatch goOn = new CountDownLatch(1);
     CountDownLatch left = new CountDownLatch(1);
@@ -278,7 +278,7 @@ class RetentionTest {
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
   void d168_aClockThatIsSetBackMakesNothingOld(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     Inbox inbox = inbox(database);
     Instant start = now.get();
     inbox.accept("c", Message.of("m", "x"));
@@ -301,7 +301,7 @@ class RetentionTest {
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
   void aClockThatWasAheadOnceDoesNotKeepWhatIsOld(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     Inbox inbox = inbox(database);
     Instant start = now.get();
     now.set(start.plus(Duration.ofDays(365)));
@@ -322,7 +322,7 @@ class RetentionTest {
   @Test
   void whatMovesBetweenTheTwoLooksOfH2IsNotTakenForFinished() {
     try (TestDatabase database = TestDatabases.open(DatabaseKind.H2)) {
-      Schema.migrate(database.dataSource());
+      InboxTables.in(database);
       AtomicInteger looks = new AtomicInteger();
       String move = "UPDATE \"pigeonhole_later\" SET seq = -seq";
       Rig rig =

@@ -43,7 +43,7 @@ final class Rig {
 
   /** Makes the tables and opens a store on them. */
   static Rig on(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     return on(database, database.pool(12));
   }
 

@@ -24,7 +24,7 @@ class RoundTripTest {
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
   void fiveHundredMessagesAreAcceptedAndSettledInAtMostThreeTripsEach(TestDatabase database) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     try (HikariDataSource pool = pool(database)) {
       StatementCounter counter = StatementCounter.on(database, pool);
       Rig rig = Rig.on(database, counter.dataSource());
@@ -53,7 +53,7 @@ class RoundTripTest {
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
   void guardedRunsTakeAsManyTripsAsTheDocumentationSays(TestDatabase database) throws SQLException {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     boolean postgres = database.kind() == DatabaseKind.POSTGRES;
     try (HikariDataSource pool = pool(database)) {
       StatementCounter counter = StatementCounter.on(database, pool);

@@ -44,7 +44,7 @@ class SharedCommitTest {
                 HandlerOption.atMost(1))
             .build();
     try (TestDatabase database = TestDatabases.open(DatabaseKind.H2)) {
-      Schema.migrate(database.dataSource());
+      InboxTables.in(database);
       Inbox inbox = Inbox.on(JdbcStore.of(database.pool(8))).channel(channel).build();
       try (RunningInbox running = inbox.start()) {
         inbox.accept("texts", Message.of("first", "first"));

@@ -141,7 +141,7 @@ class SilentClientTest {
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
   void theKeyOfAGuardIsFreeAfterItsTimeLimit(TestDatabase database) throws Exception {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     HikariDataSource pool = database.pool(6);
     try (Guard guard =
         Guard.on(JdbcStore.of(pool))
@@ -231,7 +231,7 @@ class SilentClientTest {
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
   void noLimitIsLeftBehind(TestDatabase database) throws Exception {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     HikariDataSource pool = database.pool(4);
     Rig rig = Rig.on(database, pool);
     Set<String> before = limits(pool, database.kind());

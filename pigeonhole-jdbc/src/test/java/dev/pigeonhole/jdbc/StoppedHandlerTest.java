@@ -42,7 +42,7 @@ class StoppedHandlerTest {
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#all")
   void whoGivesWayToAShutdownHasNotFailed(TestDatabase database) throws Exception {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     database.execute("CREATE TABLE effect (n int)");
     Inbox inbox =
         Inbox.on(JdbcStore.of(database.pool(20)))

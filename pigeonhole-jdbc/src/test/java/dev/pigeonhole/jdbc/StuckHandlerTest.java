@@ -62,7 +62,7 @@ class StuckHandlerTest {
   }
 
   private Inbox inbox(TestDatabase database, int maxAttempts) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     database.execute("CREATE TABLE effect (text varchar(20))");
     return Inbox.on(JdbcStore.of(database.pool(20)))
         .listener(InboxListener.create().onPoisoned(poisoned::add).onCompleted(completed::add))

@@ -73,7 +73,7 @@ class TwoNodesTest {
     int messages = 160;
     long accepted;
     try (TestDatabase database = TestDatabases.open(kind)) {
-      Schema.migrate(database.dataSource());
+      InboxTables.in(database);
       Node one = new Node(database, perSecond(limit));
       Node two = new Node(database, perSecond(limit));
       try (RunningInbox first = one.inbox.start();
@@ -102,7 +102,7 @@ class TwoNodesTest {
   @EnumSource(names = {"POSTGRES", "MARIADB"})
   void aPauseIsSeenByANodeWithAnotherStore(DatabaseKind kind) {
     try (TestDatabase database = TestDatabases.open(kind)) {
-      Schema.migrate(database.dataSource());
+      InboxTables.in(database);
       Node operators = new Node(database);
       Node running = new Node(database);
       try (RunningInbox node = running.inbox.start()) {
@@ -146,7 +146,7 @@ class TwoNodesTest {
                 })
             .build();
     try (TestDatabase database = TestDatabases.open(kind)) {
-      Schema.migrate(database.dataSource());
+      InboxTables.in(database);
       Inbox one = withFewLanes(database, channel);
       try (RunningInbox first = one.start()) {
         one.accept("c", messages("long-", 60)); // so that probably no lane is without one

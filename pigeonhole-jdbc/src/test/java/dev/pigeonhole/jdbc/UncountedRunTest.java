@@ -71,7 +71,7 @@ class UncountedRunTest {
       DataSource dataSource,
       RetryPolicy policy,
       TransactionalHandler<String> handler) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     return Inbox.on(JdbcStore.of(dataSource))
         .listener(told::add)
         .channel(

@@ -33,7 +33,7 @@ class UnknownOutcomeTest {
   private void start(DatabaseKind kind) {
     database = TestDatabases.open(kind);
     proxy = FaultProxy.to(TestDatabases.server(kind));
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     rig = Rig.on(database, database.through(proxy).dataSource());
   }
 

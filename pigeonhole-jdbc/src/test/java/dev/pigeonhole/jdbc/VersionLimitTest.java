@@ -42,7 +42,7 @@ class VersionLimitTest {
   }
 
   private Inbox inbox(TestDatabase database, Body body) {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     return Inbox.on(JdbcStore.of(database.pool(12)))
         .channel(
             Channel.named("c")

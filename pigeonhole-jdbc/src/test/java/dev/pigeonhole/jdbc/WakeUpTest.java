@@ -44,7 +44,7 @@ class WakeUpTest {
   @BeforeEach
   void makeTables() {
     database = TestDatabases.open(DatabaseKind.POSTGRES);
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
   }
 
   @AfterEach

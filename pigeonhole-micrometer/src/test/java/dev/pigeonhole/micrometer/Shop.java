@@ -21,8 +21,12 @@ final class Shop {
   final JdbcStore store;
 
   private Shop(TestDatabase database) {
-    Schema.migrate(database.dataSource());
-    Schema.ofDefaults().prefix("pigeonhole_out_").applyTo(database.dataSource());
+    database.prepare(
+        "inbox and outbox",
+        it -> {
+          Schema.migrate(it.dataSource());
+          Schema.ofDefaults().prefix("pigeonhole_out_").applyTo(it.dataSource());
+        });
     this.pool = database.pool(24);
     this.store = JdbcStore.of(pool).beatsOn(database.dataSource());
   }

@@ -45,8 +45,12 @@ final class Office {
   }
 
   static Office in(TestDatabase database) {
-    Schema.migrate(database.dataSource());
-    Schema.ofDefaults().prefix("pigeonhole_out_").applyTo(database.dataSource());
+    database.prepare(
+        "inbox and outbox",
+        it -> {
+          Schema.migrate(it.dataSource());
+          Schema.ofDefaults().prefix("pigeonhole_out_").applyTo(it.dataSource());
+        });
     return new Office(database);
   }
 

@@ -40,20 +40,28 @@ final class World implements AutoCloseable {
   final AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
 
   World(TestDatabase database) {
-    this(database, database.pool(20));
+    this(prepared(database), database.pool(20));
   }
 
   World(TestDatabase database, DataSource pool) {
     this.database = database;
     this.pool = pool;
-    Schema.migrate(database.dataSource());
-    Schema.ofDefaults().prefix("pigeonhole_out_").applyTo(database.dataSource());
-    database.execute(
-        "CREATE TABLE IF NOT EXISTS effect"
-            + " (id VARCHAR(40) PRIMARY KEY, order_id VARCHAR(20) NOT NULL)");
-    database.execute("CREATE TABLE IF NOT EXISTS note (order_id VARCHAR(20) NOT NULL)");
+    prepared(database);
     context.registerBean("dataSource", DataSource.class, () -> pool, each -> each.setPrimary(true));
     context.registerBean("database", TestDatabase.class, () -> database);
+  }
+
+  private static TestDatabase prepared(TestDatabase database) {
+    return database.prepare(
+        "world",
+        it -> {
+          Schema.migrate(it.dataSource());
+          Schema.ofDefaults().prefix("pigeonhole_out_").applyTo(it.dataSource());
+          it.execute(
+              "CREATE TABLE IF NOT EXISTS effect"
+                  + " (id VARCHAR(40) PRIMARY KEY, order_id VARCHAR(20) NOT NULL)");
+          it.execute("CREATE TABLE IF NOT EXISTS note (order_id VARCHAR(20) NOT NULL)");
+        });
   }
 
   static World postgres() {

@@ -21,11 +21,9 @@ public final class H2Database {
     AtExit.add(cleanup);
     // By default H2 flushes half a second after the commit, and a kill loses what it confirmed.
     String url = "jdbc:h2:file:" + directory.resolve("db") + ";WRITE_DELAY=0;DB_CLOSE_DELAY=-1";
-    return new TestDatabase(
-        url,
-        "sa",
-        "",
+    return database(
         directory.getFileName().toString(),
+        url,
         () -> {
           shutDown(url);
           cleanup.run();
@@ -37,7 +35,11 @@ public final class H2Database {
   public static TestDatabase memory() {
     String name = "t_" + UUID.randomUUID().toString().substring(0, 8);
     String url = "jdbc:h2:mem:" + name + ";DB_CLOSE_DELAY=-1";
-    return new TestDatabase(url, "sa", "", name, () -> shutDown(url));
+    return database(name, url, () -> shutDown(url));
+  }
+
+  private static TestDatabase database(String name, String url, TestDatabase.Drop drop) {
+    return new TestDatabase("sa", "", new TestDatabase.Place(name, url, drop));
   }
 
   private static void shutDown(String url) throws SQLException {

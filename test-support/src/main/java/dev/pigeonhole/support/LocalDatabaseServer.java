@@ -5,13 +5,14 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.UUID;
+import java.util.List;
 import javax.sql.DataSource;
 
 /** What both databases share: connections, schemas, and how to ask. */
 abstract class LocalDatabaseServer extends LocalServer implements DatabaseServer {
 
   private final Signal stop;
+  private final ServerSchemas schemas = new ServerSchemas(this);
 
   LocalDatabaseServer(String directory, Signal stop, Signal whenOrphaned) {
     super(directory, whenOrphaned);
@@ -24,6 +25,15 @@ abstract class LocalDatabaseServer extends LocalServer implements DatabaseServer
   abstract String dropSchema(String schema);
 
   abstract String jdbcUrl(String schema);
+
+  /** What tables and all else in a schema look like: another text after every change of them. */
+  abstract String structure(Connection connection, String schema) throws SQLException;
+
+  /** A query for the number of other sessions in a schema. */
+  abstract String otherSessions(String schema);
+
+  /** Statements that let all sequences of a schema begin again. */
+  abstract List<String> restartSequences(Connection connection) throws SQLException;
 
   @Override
   final String title() {
@@ -55,17 +65,10 @@ abstract class LocalDatabaseServer extends LocalServer implements DatabaseServer
 
   @Override
   public final TestDatabase emptySchema() {
-    String schema = "t_" + UUID.randomUUID().toString().substring(0, 8);
-    try {
-      execute(createSchema(schema));
-    } catch (SQLException e) {
-      throw new IllegalStateException("Cannot create the schema " + schema, e);
-    }
-    return new TestDatabase(
-        jdbcUrl(schema), user(), password(), schema, () -> execute(dropSchema(schema)));
+    return new TestDatabase(kind(), user(), password(), schemas);
   }
 
-  private void execute(String sql) throws SQLException {
+  final void execute(String sql) throws SQLException {
     try (Connection connection = dataSource().getConnection();
         Statement statement = connection.createStatement()) {
       statement.execute(sql);

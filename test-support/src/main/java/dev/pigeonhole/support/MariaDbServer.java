@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -133,6 +135,48 @@ public final class MariaDbServer extends LocalDatabaseServer {
   @Override
   String dropSchema(String schema) {
     return "DROP DATABASE " + schema;
+  }
+
+  @Override
+  String structure(Connection connection, String schema) throws SQLException {
+    List<String> parts = new ArrayList<>();
+    for (String table : tables(connection, "%")) {
+      parts.addAll(ServerSchemas.rows(connection, "SHOW CREATE TABLE `" + table + "`"));
+    }
+    parts.addAll(ServerSchemas.rows(connection, "SHOW TRIGGERS"));
+    parts.addAll(
+        ServerSchemas.rows(
+            connection,
+            "SELECT db, name, type, modified FROM mysql.proc WHERE db = DATABASE()"
+                + " UNION ALL SELECT db, name, 'EVENT', modified FROM mysql.event"
+                + " WHERE db = DATABASE()"
+                + " UNION ALL SELECT db, user, host, 'RIGHTS' FROM mysql.db WHERE db = DATABASE()"
+                + " UNION ALL SELECT db, user, table_name, table_priv FROM mysql.tables_priv"
+                + " WHERE db = DATABASE()"));
+    // The next number of a table is no part of its structure.
+    return String.join("\n", parts).replaceAll(" AUTO_INCREMENT=\\d+", "");
+  }
+
+  @Override
+  String otherSessions(String schema) {
+    return "SELECT count(*) FROM information_schema.processlist WHERE db = '%s' AND id <> connection_id()"
+        .formatted(schema);
+  }
+
+  @Override
+  List<String> restartSequences(Connection connection) throws SQLException {
+    return tables(connection, "SEQUENCE").stream()
+        .map(sequence -> "ALTER SEQUENCE `" + sequence + "` RESTART")
+        .toList();
+  }
+
+  private static List<String> tables(Connection connection, String type) throws SQLException {
+    return ServerSchemas.rows(
+        connection,
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
+            + " AND table_type LIKE '"
+            + type
+            + "' ORDER BY table_name");
   }
 
   @Override

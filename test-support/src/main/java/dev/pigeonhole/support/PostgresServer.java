@@ -1,6 +1,8 @@
 package dev.pigeonhole.support;
 
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -165,7 +167,8 @@ public final class PostgresServer extends LocalDatabaseServer {
 
   @Override
   String jdbcUrl(String schema) {
-    return jdbcUrl() + "?currentSchema=" + schema;
+    // The name is for those who ask which sessions a schema has.
+    return jdbcUrl() + "?currentSchema=" + schema + "&ApplicationName=" + schema;
   }
 
   @Override
@@ -176,6 +179,55 @@ public final class PostgresServer extends LocalDatabaseServer {
   @Override
   String dropSchema(String schema) {
     return "DROP SCHEMA " + schema + " CASCADE";
+  }
+
+  /** Each change of an object is a new version of its row in the catalogue. */
+  @Override
+  String structure(Connection connection, String schema) throws SQLException {
+    return ServerSchemas.rows(
+            connection,
+            """
+            WITH space AS (SELECT oid, xmin FROM pg_namespace WHERE nspname = '%s'),
+              class AS (SELECT c.oid, c.xmin FROM pg_class c, space s WHERE c.relnamespace = s.oid)
+            SELECT md5(string_agg(one, ' ' ORDER BY one)) FROM (
+              SELECT concat('s', oid, '/', xmin) FROM space
+              UNION ALL SELECT concat('c', oid, '/', xmin) FROM class
+              UNION ALL SELECT concat('a', a.attrelid, '.', a.attnum, '/', a.xmin)
+                FROM pg_attribute a JOIN class ON class.oid = a.attrelid WHERE a.attnum > 0
+              UNION ALL SELECT concat('d', d.oid, '/', d.xmin)
+                FROM pg_attrdef d JOIN class ON class.oid = d.adrelid
+              UNION ALL SELECT concat('t', t.oid, '/', t.xmin)
+                FROM pg_trigger t JOIN class ON class.oid = t.tgrelid
+              UNION ALL SELECT concat('q', q.seqrelid, '/', q.xmin)
+                FROM pg_sequence q JOIN class ON class.oid = q.seqrelid
+              UNION ALL SELECT concat('r', r.oid, '/', r.xmin)
+                FROM pg_rewrite r JOIN class ON class.oid = r.ev_class
+              UNION ALL SELECT concat('k', k.oid, '/', k.xmin)
+                FROM pg_constraint k JOIN space s ON k.connamespace = s.oid
+              UNION ALL SELECT concat('p', p.oid, '/', p.xmin)
+                FROM pg_proc p JOIN space s ON p.pronamespace = s.oid
+              UNION ALL SELECT concat('y', y.oid, '/', y.xmin)
+                FROM pg_type y JOIN space s ON y.typnamespace = s.oid
+            ) AS objects (one)
+            """
+                .formatted(schema))
+        .get(0);
+  }
+
+  @Override
+  String otherSessions(String schema) {
+    return "SELECT count(*) FROM pg_stat_activity WHERE application_name = '%s' AND pid <> pg_backend_pid()"
+        .formatted(schema);
+  }
+
+  @Override
+  List<String> restartSequences(Connection connection) {
+    return List.of(
+        """
+        SELECT setval(c.oid, q.seqstart, false)
+        FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid
+        WHERE c.relnamespace = current_schema::regnamespace
+        """);
   }
 
   @Override

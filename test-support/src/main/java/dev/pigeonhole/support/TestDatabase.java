@@ -12,7 +12,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
 import javax.sql.DataSource;
 import org.h2.jdbcx.JdbcDataSource;
 import org.jspecify.annotations.Nullable;
@@ -20,8 +22,9 @@ import org.mariadb.jdbc.MariaDbDataSource;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /**
- * An empty database, or schema, for one test. Closing it closes its pools, fails if the tables of
- * an inbox have {@link DuplicateRows}, and drops it with everything inside.
+ * An empty database, or schema, for one test, created at its first use. Closing it closes its
+ * pools, fails if the tables of an inbox have {@link DuplicateRows}, and drops it with everything
+ * inside, unless it was {@link #prepare prepared} and can serve another test.
  */
 public final class TestDatabase implements AutoCloseable {
 
@@ -31,23 +34,36 @@ public final class TestDatabase implements AutoCloseable {
     void run() throws SQLException;
   }
 
+  /**
+   * A place for tables.
+   *
+   * @param drop null for a view, which closes nothing but its pools
+   */
+  record Place(String schema, String jdbcUrl, @Nullable Drop drop) {}
+
   private final DatabaseKind kind;
-  private final String jdbcUrl;
   private final String user;
   private final String password;
-  private final String schema;
-  private final @Nullable Drop drop; // null for a view, which closes nothing but its pools
-  private final DataSource dataSource;
+  private final @Nullable ServerSchemas schemas; // null where a new place costs next to nothing
   private final List<HikariDataSource> pools = new CopyOnWriteArrayList<>();
+  private @Nullable Place place; // this and what follows: guarded by this
+  private @Nullable DataSource dataSource;
+  private ServerSchemas.@Nullable Prepared prepared;
+  private boolean closed;
 
-  TestDatabase(String jdbcUrl, String user, String password, String schema, @Nullable Drop drop) {
-    this.kind = DatabaseKind.of(jdbcUrl);
-    this.jdbcUrl = jdbcUrl;
+  TestDatabase(String user, String password, Place place) {
+    this.kind = DatabaseKind.of(place.jdbcUrl());
     this.user = user;
     this.password = password;
-    this.schema = schema;
-    this.drop = drop;
-    this.dataSource = plainDataSource(kind, jdbcUrl, user, password);
+    this.schemas = null;
+    this.place = place;
+  }
+
+  TestDatabase(DatabaseKind kind, String user, String password, ServerSchemas schemas) {
+    this.kind = kind;
+    this.user = user;
+    this.password = password;
+    this.schemas = schemas;
   }
 
   /**
@@ -55,22 +71,45 @@ public final class TestDatabase implements AutoCloseable {
    * arguments. Closing it drops nothing.
    */
   public static TestDatabase attach(String jdbcUrl, String user, String password) {
-    return new TestDatabase(jdbcUrl, user, password, "", null);
+    return new TestDatabase(user, password, new Place("", jdbcUrl, null));
+  }
+
+  /**
+   * Makes tables, or takes a schema in which an earlier test has had the same ones made and that
+   * has been emptied since; creating and dropping them costs a server many times more. For tests
+   * that change rows: one that changes the tables, or leaves a session behind, gets its schema
+   * dropped, as does one that has done anything else before.
+   *
+   * @param tables the name of the preparation: the same name, the same tables
+   */
+  public synchronized TestDatabase prepare(String tables, Consumer<TestDatabase> preparation) {
+    if (schemas == null || place != null) {
+      preparation.accept(this);
+      return this;
+    }
+    prepared = schemas.takePrepared(tables);
+    if (prepared != null) {
+      place = schemas.place(prepared.schema());
+      return this;
+    }
+    preparation.accept(this);
+    prepared = schemas.describe(tables, this);
+    return this;
   }
 
   /** The same database with one more parameter in the URL; closing it drops nothing. */
   public TestDatabase with(String parameter, String value) {
-    String separator = kind == DatabaseKind.H2 ? ";" : jdbcUrl.contains("?") ? "&" : "?";
-    return view(jdbcUrl + separator + parameter + "=" + value);
+    String separator = kind == DatabaseKind.H2 ? ";" : jdbcUrl().contains("?") ? "&" : "?";
+    return view(jdbcUrl() + separator + parameter + "=" + value);
   }
 
   /** The same database reached through a proxy to its server; closing it drops nothing. */
   public TestDatabase through(FaultProxy proxy) {
-    return view(jdbcUrl.replaceFirst("127\\.0\\.0\\.1:\\d+", "127.0.0.1:" + proxy.port()));
+    return view(jdbcUrl().replaceFirst("127\\.0\\.0\\.1:\\d+", "127.0.0.1:" + proxy.port()));
   }
 
   private TestDatabase view(String url) {
-    return new TestDatabase(url, user, password, schema, null);
+    return new TestDatabase(user, password, new Place(schema(), url, null));
   }
 
   public DatabaseKind kind() {
@@ -78,7 +117,7 @@ public final class TestDatabase implements AutoCloseable {
   }
 
   public String jdbcUrl() {
-    return jdbcUrl;
+    return place().jdbcUrl();
   }
 
   public String user() {
@@ -91,11 +130,24 @@ public final class TestDatabase implements AutoCloseable {
 
   /** The schema of PostgreSQL, the database of MariaDB, the file or memory name of H2. */
   public String schema() {
-    return schema;
+    return place().schema();
+  }
+
+  private synchronized Place place() {
+    if (place == null) {
+      place = Objects.requireNonNull(schemas).create();
+    }
+    return place;
   }
 
   /** Opens a new connection each time; nothing is pooled. */
-  public DataSource dataSource() {
+  public synchronized DataSource dataSource() {
+    if (closed && prepared != null) {
+      throw new IllegalStateException("This database is closed, and its schema serves other tests");
+    }
+    if (dataSource == null) {
+      dataSource = plainDataSource(kind, jdbcUrl(), user, password);
+    }
     return dataSource;
   }
 
@@ -105,11 +157,11 @@ public final class TestDatabase implements AutoCloseable {
    */
   public HikariDataSource pool(int size) {
     HikariConfig config = new HikariConfig();
-    config.setDataSource(dataSource);
+    config.setDataSource(dataSource());
     config.setMaximumPoolSize(size);
     config.setMinimumIdle(0);
     config.setIdleTimeout(0);
-    config.setPoolName(kind.name().toLowerCase(Locale.ROOT) + "-" + schema);
+    config.setPoolName(kind.name().toLowerCase(Locale.ROOT) + "-" + schema());
     HikariDataSource pool = new HikariDataSource(config);
     pools.add(pool);
     return pool;
@@ -161,7 +213,7 @@ public final class TestDatabase implements AutoCloseable {
   }
 
   private <T> T run(String sql, @Nullable Object[] args, Work<T> work) {
-    try (Connection connection = dataSource.getConnection()) {
+    try (Connection connection = dataSource().getConnection()) {
       return run(connection, sql, args, work);
     } catch (SQLException e) {
       throw new IllegalStateException("Failed: " + sql, e);
@@ -179,20 +231,30 @@ public final class TestDatabase implements AutoCloseable {
   }
 
   @Override
-  public void close() {
+  public synchronized void close() {
     pools.forEach(HikariDataSource::close);
     pools.clear();
-    if (drop == null) {
-      return;
+    if (place == null || place.drop() == null || closed) {
+      return; // never used, or a view
     }
-    List<String> duplicates;
-    try {
-      duplicates = duplicates();
+    Place left = place;
+    List<String> duplicates = List.of();
+    boolean kept = false;
+    try (Connection last = lastConnection()) {
+      if (last != null) {
+        duplicates = duplicates(last);
+        kept =
+            schemas != null
+                && prepared != null
+                && duplicates.isEmpty()
+                && schemas.keep(prepared, last);
+      }
+    } catch (SQLException e) {
+      // on closing the connection: its server is stopping
     } finally {
-      try {
-        drop.run();
-      } catch (SQLException e) {
-        // A test may end with its server down; the data goes away with the server.
+      closed = true; // a kept schema belongs to another test now
+      if (!kept) {
+        drop(left);
       }
     }
     if (!duplicates.isEmpty()) {
@@ -200,15 +262,17 @@ public final class TestDatabase implements AutoCloseable {
     }
   }
 
-  /** On one connection, as a new one costs a server more than these questions. */
-  private List<String> duplicates() {
-    Connection last;
+  /** One for all that is to do at the end, as a new one costs a server more than all of that. */
+  private @Nullable Connection lastConnection() {
     try {
-      last = dataSource.getConnection();
+      return dataSource().getConnection();
     } catch (SQLException e) {
-      return List.of(); // its server is down, or its file is open in another process
+      return null; // its server is down, or its file is open in another process
     }
-    try (Connection connection = last) {
+  }
+
+  private List<String> duplicates(Connection connection) {
+    try {
       return DuplicateRows.ofHandlerNumbers(
           kind, (sql, args) -> run(connection, sql, args, TestDatabase::rowsOf));
     } catch (SQLException e) {
@@ -216,10 +280,18 @@ public final class TestDatabase implements AutoCloseable {
     }
   }
 
-  /** Names the database in the titles of parameterised tests. */
+  private static void drop(Place place) {
+    try {
+      Objects.requireNonNull(place.drop()).run();
+    } catch (SQLException e) {
+      // A test may end with its server down; the data goes away with the server.
+    }
+  }
+
+  /** Names the database in the titles of parameterised tests, before they use it. */
   @Override
   public String toString() {
-    return kind + " " + schema;
+    return kind.toString();
   }
 
   static DataSource plainDataSource(

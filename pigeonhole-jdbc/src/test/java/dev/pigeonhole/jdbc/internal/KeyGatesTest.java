@@ -6,8 +6,8 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Failure;
 import dev.pigeonhole.OnPoison;
 import dev.pigeonhole.admin.BlockedKey;
+import dev.pigeonhole.jdbc.InboxTables;
 import dev.pigeonhole.jdbc.Messages;
-import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.store.Ahead;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.Delivery;
@@ -53,7 +53,7 @@ class KeyGatesTest {
   private KeyGates.Key key;
 
   private void open(TestDatabase database) throws Exception {
-    Schema.migrate(database.dataSource());
+    InboxTables.in(database);
     DataSource pool = database.pool(6);
     parts = Parts.connect(pool, database.dataSource(), null, "pigeonhole_", null, false, null);
     try (Connection connection = pool.getConnection()) {
