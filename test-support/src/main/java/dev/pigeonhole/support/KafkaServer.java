@@ -101,8 +101,8 @@ public final class KafkaServer extends LocalServer {
 
   /**
    * A formatted data directory and an archive of the classes that a server loads, made once per
-   * checkout by a server that no test uses. Formatting takes half the processor time of a start, and
-   * the archive halves a start. Another JVM and other libraries have a template of their own.
+   * checkout by a server that no test uses. Formatting takes half the processor time of a start,
+   * and the archive halves a start. Another JVM and other libraries have a template of their own.
    */
   private static Path template(String libraries) {
     String key = System.getProperty("java.vm.version") + libraries;
