@@ -16,11 +16,13 @@ import dev.pigeonhole.GuardBody;
 import dev.pigeonhole.GuardKey;
 import dev.pigeonhole.HandlerTransaction;
 import dev.pigeonhole.Inbox;
+import dev.pigeonhole.InboxException;
 import dev.pigeonhole.KeptFailureException;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.RetryPolicy;
 import dev.pigeonhole.admin.InboxAdmin;
+import dev.pigeonhole.cloudevents.CloudEventMapper;
 import dev.pigeonhole.event.InboxEvent;
 import dev.pigeonhole.http.HttpAnswer;
 import dev.pigeonhole.http.HttpCall;
@@ -29,8 +31,15 @@ import dev.pigeonhole.jdbc.JdbcStore;
 import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.micrometer.InboxMetrics;
 import dev.pigeonhole.micrometer.ProcessObservations;
+import dev.pigeonhole.outbox.Outbox;
+import dev.pigeonhole.outbox.Route;
 import dev.pigeonhole.store.StoreException;
+import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
+import dev.pigeonhole.transport.Envelope;
+import dev.pigeonhole.transport.Sent;
+import dev.pigeonhole.transport.Transport;
 import dev.pigeonhole.webhook.Signature;
 import dev.pigeonhole.webhook.Webhook;
 import dev.pigeonhole.webhook.WebhookEndpoint;
@@ -52,8 +61,10 @@ import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.slf4j.LoggerFactory;
@@ -65,6 +76,10 @@ import org.slf4j.LoggerFactory;
 class ContentCanaryTest {
   private static final String CANARY = "canary-4714";
   private static final String CANARY_IN_HEX = HexFormat.of().formatHex(CANARY.getBytes(UTF_8));
+
+  /** In a header of the second message with a known id, which is kept with its own headers. */
+  private static final String SECOND = "second partner";
+
   private static final String SECRET = "a secret of both sides";
 
   record Payment(String card, int cents) {}
@@ -214,6 +229,17 @@ class ContentCanaryTest {
   }
 
   private void collect(TestDatabase database) {
+    collect(database, "");
+    database
+        .rows("SELECT headers FROM " + table(database, "conflict"))
+        .forEach(row -> let("headers of conflicts", text(row)));
+    assertThat(out.get("headers of conflicts")).isNotEmpty().allMatch(it -> it.contains(SECOND));
+  }
+
+  /**
+   * @param tables how the names of the tables go on behind the usual prefix
+   */
+  private void collect(TestDatabase database, String tables) {
     for (ILoggingEvent event : List.copyOf(log.list)) {
       let(
           "log",
@@ -227,9 +253,21 @@ class ContentCanaryTest {
     meters.getMeters().forEach(meter -> let("meter", meter.getId().toString()));
     for (String each : List.of("failure", "poison", "audit")) {
       database
-          .rows("SELECT * FROM " + table(database, each))
-          .forEach(row -> let(each, row.toString()));
+          .rows("SELECT * FROM " + table(database, tables + each))
+          .forEach(row -> let(each, text(row)));
     }
+  }
+
+  /** A row with what its bytes say. */
+  private static String text(Map<String, @Nullable Object> row) {
+    StringBuilder text = new StringBuilder();
+    row.forEach(
+        (column, value) ->
+            text.append(column)
+                .append('=')
+                .append(value instanceof byte[] bytes ? new String(bytes, UTF_8) : value)
+                .append(' '));
+    return text.toString();
   }
 
   @ParameterizedTest
@@ -261,8 +299,10 @@ class ContentCanaryTest {
     inbox.accept("payments", encoded("broken", json(3).replace("}", "")));
     inbox.accept("payments", encoded("other-type", json(4).replace("4", "\"" + CANARY + "\"")));
     inbox.accept("payments", encoded("not-text", json(5).replace("c", "\u0000")));
-    assertThat(inbox.accept("payments", Message.of("fails", new Payment(CANARY + "!", 2))))
-        .isInstanceOf(Acceptance.Conflict.class);
+    Message other = Message.of("fails", new Payment(CANARY + "!", 2)).header("via", SECOND);
+    assertThat(inbox.accept("payments", other))
+        .isInstanceOfSatisfying(
+            Acceptance.Conflict.class, conflict -> let("answer", conflict.toString()));
     rejected(inbox.accept("payments", Message.of("huge", new Payment(CANARY.repeat(100), 2))));
     rejected(inbox.accept("payments", refund("{\"reference\":\"r-1\",\"card\":\"" + CANARY)));
     rejected(inbox.accept("payments", refund("{\"card\":\"" + CANARY + "\"}")));
@@ -294,6 +334,7 @@ class ContentCanaryTest {
             "event",
             "exception",
             "failure",
+            "headers of conflicts",
             "log",
             "meter",
             "poison",
@@ -303,7 +344,7 @@ class ContentCanaryTest {
         .anyMatch(line -> line.contains("no mail server"))
         .anyMatch(line -> line.contains("one cent is no payment"))
         .anyMatch(line -> line.contains("PH-PAY-"))
-        .anyMatch(line -> line.contains("PH-ID-08"))
+        .anyMatch(line -> line.contains("PH-ID-08") && line.contains("Conflict"))
         .anyMatch(line -> line.contains("could not accept") && line.contains("PH-DB-17"))
         .anyMatch(line -> line.contains("'book'") && line.contains("SQL"));
     assertThat(out.get("exception")).allMatch(text -> text.contains("PH-DB-17"));
@@ -362,7 +403,8 @@ class ContentCanaryTest {
         Message.of("poisons", new Payment(CANARY, 1)).header("card", CANARY + " in a header");
     let("view", poison.toString());
     inbox.accept("payments", poison);
-    inbox.accept("payments", Message.of("poisons", new Payment(CANARY + "!", 1)));
+    inbox.accept(
+        "payments", Message.of("poisons", new Payment(CANARY + "!", 1)).header("via", SECOND));
     inbox.drain();
     InboxAdmin admin = inbox.admin();
     admin.as("ada").editAndRetry("payments", "poisons", "mail", json(1).getBytes(UTF_8), "typo");
@@ -378,11 +420,130 @@ class ContentCanaryTest {
     assertThat(out.keySet())
         .as("each of them was looked into")
         .containsExactly(
-            "answer", "audit", "event", "exception", "failure", "key", "log", "poison", "view");
+            "answer",
+            "audit",
+            "event",
+            "exception",
+            "failure",
+            "headers of conflicts",
+            "key",
+            "log",
+            "poison",
+            "view");
     assertThat(out.get("event"))
         .anyMatch(text -> text.startsWith("GuardFailed") && text.contains("book"))
         .anyMatch(text -> text.startsWith("GuardFailed") && text.contains("book-now"));
     findNoContent();
+  }
+
+  /** On PostgreSQL alone, which shows the row that it rejects. */
+  @Test
+  void outboxesAndTheirRelaysContainNoContent() throws SQLException {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES)) {
+      Schema.ofDefaults().prefix("pigeonhole_out_").applyTo(database.dataSource());
+      Outbox outbox =
+          Outbox.on(JdbcStore.of(database.pool(20)))
+              .codec(JacksonCodec.create())
+              .maxPayload(1_000)
+              .maxBatch(1)
+              .retry(RetryPolicy.fixed(Duration.ofMillis(1)).maxAttempts(2))
+              .listener(this::event)
+              .route(Route.of(Payment.class).named("payment"), new Partner())
+              .route(
+                  Route.of(Refund.class).named("refund").mappedBy(CloudEventMapper.create()),
+                  new Partner())
+              .build();
+      Payment payment = new Payment(CANARY, 2);
+      for (String id : List.of("fails", "unroutable", "breaks", "unanswered")) {
+        publish(database, outbox, Message.of(id, payment));
+      }
+      Message unwritable = Message.of("unwritable", new Refund("r-1", CANARY));
+      publish(database, outbox, unwritable.header("ce-no name of an attribute", "x"));
+      unpublished(database, outbox, Message.of("fails", new Payment(CANARY + "!", 2)));
+      unpublished(database, outbox, Message.of("huge", new Payment(CANARY.repeat(100), 2)));
+      unpublished(database, outbox, Message.of("no-route", CANARY));
+      for (int i = 0; i < 10; i++) {
+        outbox.drain();
+        outbox.admin().overview(100);
+      }
+      InboxAdmin admin = outbox.admin();
+      admin.as("ada").retry("outbox", "unroutable", "payment", "bound");
+      outbox.drain();
+      let("view", admin.poisoned(10).toString());
+      let("view", admin.message("outbox", "fails").orElseThrow().toString());
+
+      // The tables are changed: the database rejects rows, and shows them.
+      change(database, "out_message", "id <> 'rejected'");
+      unpublished(database, outbox, Message.of("rejected", payment));
+      publish(database, outbox, Message.of("sent", payment));
+      change(database, "out_receipt", "seq < 0");
+      refused(outbox::drain);
+
+      collect(database, "out_");
+    }
+    assertThat(out.keySet())
+        .as("each of them was looked into")
+        .containsExactly("audit", "event", "exception", "failure", "log", "poison", "view");
+    assertThat(out.get("exception"))
+        .anyMatch(text -> text.contains("PH-ID-08"))
+        .anyMatch(text -> text.contains("PH-PAY-02"))
+        .anyMatch(text -> text.contains("PH-OBX-01"))
+        .anyMatch(text -> text.contains("PH-DB-17"));
+    for (String where : List.of("event", "failure", "log")) {
+      assertThat(out.get(where))
+          .as(where)
+          .anyMatch(text -> text.contains("the broker is down"))
+          .anyMatch(text -> text.contains("the connection is gone"))
+          .anyMatch(text -> text.contains("answered for"))
+          .anyMatch(text -> text.contains("PH-OBX-03"))
+          .anyMatch(text -> text.contains("PH-MAP-01") && text.contains("PH-CE-07"));
+    }
+    findNoContent();
+  }
+
+  /** Fails in the way that the id of a message says. */
+  private static final class Partner implements Transport {
+    @Override
+    public String kind() {
+      return "partner";
+    }
+
+    @Override
+    public String destination() {
+      return "payments";
+    }
+
+    @Override
+    public List<Sent> send(List<Envelope> envelopes, Duration timeout) {
+      String id = envelopes.get(0).id().orElseThrow();
+      if (id.equals("breaks")) {
+        throw new IllegalStateException("the connection is gone");
+      }
+      return switch (id) {
+        case "fails" -> List.of(new Sent.Failed(new IllegalStateException("the broker is down")));
+        case "unanswered" -> List.of();
+        case "sent" -> List.of(new Sent.Confirmed());
+        default -> List.of(new Sent.Unroutable("No queue is bound."));
+      };
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  private static void publish(TestDatabase database, Outbox outbox, Message message)
+      throws SQLException {
+    try (Connection connection = database.dataSource().getConnection()) {
+      connection.setAutoCommit(false);
+      outbox.publish(connection, message);
+      connection.commit();
+    }
+  }
+
+  private void unpublished(TestDatabase database, Outbox outbox, Message message) {
+    assertThatExceptionOfType(InboxException.class)
+        .isThrownBy(() -> publish(database, outbox, message))
+        .satisfies(e -> let("exception", told(e)));
   }
 
   private static Object insert(Payment payment, Connection connection) throws SQLException {
