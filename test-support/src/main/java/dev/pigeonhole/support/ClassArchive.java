@@ -14,6 +14,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.ServiceLoader;
 import java.util.UUID;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
@@ -33,8 +34,9 @@ import javax.sql.DataSource;
 final class ClassArchive {
   private static final boolean WANTED = Boolean.getBoolean("pigeonhole.class.archive");
 
-  /** They load most of their classes only when a broker answers, so they are taken whole. */
-  private static final Pattern CLIENTS = Pattern.compile("(kafka-clients|amqp-client)-.*");
+  /** They load most of their classes only when a server answers, so they are taken whole. */
+  private static final Pattern TAKEN_WHOLE =
+      Pattern.compile("(amqp-client|postgresql|pigeonhole-(core|jdbc))-.*");
 
   /** Classes do not change while tests run. */
   private static final class Place {
@@ -47,7 +49,7 @@ final class ClassArchive {
   private ClassArchive() {}
 
   /** Loads what children will need of the libraries. */
-  public static void main(String[] args) throws SQLException {
+  public static void main(String[] args) throws Exception {
     try (TestDatabase database = H2Database.memory()) {
       DataSource pool = database.pool(1);
       try (Connection connection = pool.getConnection()) {
@@ -60,6 +62,9 @@ final class ClassArchive {
       } catch (SQLException e) {
         continue; // nobody is there, and the driver has been loaded
       }
+    }
+    for (ChildClasses classes : ServiceLoader.load(ChildClasses.class)) {
+      classes.use();
     }
   }
 
@@ -100,17 +105,23 @@ final class ClassArchive {
 
   private static void create(Path directory) throws IOException, InterruptedException {
     Path list = directory.resolve("list");
-    run(
-        directory,
-        "-XX:DumpLoadedClassList=" + list,
-        "-cp",
-        packedClassPath(),
-        ClassArchive.class.getName());
+    int code =
+        run(
+            directory,
+            "-XX:DumpLoadedClassList=" + list,
+            "-XX:TieredStopAtLevel=1",
+            "-cp",
+            packedClassPath(),
+            ClassArchive.class.getName());
+    if (code != 0) {
+      throw new IOException(Files.readString(directory.resolve("log")));
+    }
     Files.write(list, classesTakenWhole(), StandardOpenOption.APPEND);
     run(
         directory,
         "-Xshare:dump",
         "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
         "-XX:SharedClassListFile=" + list,
         "-XX:SharedArchiveFile=" + directory.resolve("jsa"),
         "-cp",
@@ -121,7 +132,8 @@ final class ClassArchive {
     List<String> names = new ArrayList<>();
     for (String jar : packedClassPath().split(File.pathSeparator)) {
       Path path = Path.of(jar);
-      if (path.startsWith(Place.JARS) || CLIENTS.matcher(path.getFileName().toString()).matches()) {
+      if (path.startsWith(Place.JARS)
+          || TAKEN_WHOLE.matcher(path.getFileName().toString()).matches()) {
         try (JarFile file = new JarFile(jar)) {
           file.stream()
               .map(JarEntry::getName)
@@ -134,12 +146,12 @@ final class ClassArchive {
     return names;
   }
 
-  private static void run(Path directory, String... options)
+  private static int run(Path directory, String... options)
       throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(Arrays.asList(options));
-    new ProcessBuilder(command)
+    return new ProcessBuilder(command)
         .redirectErrorStream(true)
         .redirectOutput(directory.resolve("log").toFile())
         .start()
