@@ -24,8 +24,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 /**
  * Processes that die again and again, with a backlog behind a slow handler. Only what had a slot
  * when a process died is suspected, and another handler goes on while the suspects are tried. Its
- * rate then and its rate without suspects are printed and not judged; {@code SuspectsTest} checks
- * the share of time with a clock that the test advances.
+ * rate then and its rate without suspects are printed at full size and not judged; {@code
+ * SuspectsTest} checks the share of time with a clock that the test advances.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class CrashLoopTest {
@@ -62,7 +62,9 @@ class CrashLoopTest {
             .isBetween(1L, (long) CrashLoopWorker.SLOTS);
       }
       anotherHandlerCompletesWhileASuspectDoesNotReturn(database, inbox);
-      printRates(database, inbox);
+      if (Size.of(0, 1) == 1) {
+        printRates(database, inbox);
+      }
     }
   }
 

@@ -80,7 +80,7 @@ class CrashPointTest {
               Map.entry("prune.before-commit", 2)));
 
   private static final String FIRST = "run.after-handler";
-  private static final int DAILY = 5;
+  private static final int DAILY = 3;
 
   static final String MIGRATION = "migrate.after-statement";
   private static final int KILLED = 137;

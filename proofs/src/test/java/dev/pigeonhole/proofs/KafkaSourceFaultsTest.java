@@ -49,8 +49,8 @@ class KafkaSourceFaultsTest {
       List<SourceFault> all = new ArrayList<>(kafka.all());
       all.addAll(workerFaults(proof, store, random));
       List<SourceFault> faults = Size.draw(all, random);
-      proof.alone(faults, 1, Size.of(300, 10_000));
-      proof.alone(List.of(kafka.rebalance()), Size.of(3, 30), Size.of(100, 1_000));
+      proof.alone(faults, 1, Size.of(100, 10_000));
+      proof.alone(List.of(kafka.rebalance()), Size.of(1, 30), Size.of(50, 1_000));
       proof.judge("Kafka and MariaDB, each alone");
       assertThat(proof.hits()).hasSize(faults.size() + 1);
     }

@@ -14,9 +14,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
@@ -30,16 +32,12 @@ class KillerMessageTest {
   private static final int HEALTHY = Size.of(200, 500);
   private static final int MAX_CRASHES = 3; // the inbox's default
 
-  static List<DatabaseKind> dailyOnPostgres() {
+  static List<DatabaseKind> databases() {
     return Size.databases(DatabaseKind.POSTGRES);
   }
 
-  static List<DatabaseKind> dailyOnMariaDb() {
-    return Size.databases(DatabaseKind.MARIADB);
-  }
-
   @ParameterizedTest
-  @MethodSource("dailyOnPostgres")
+  @MethodSource("databases")
   void b57_clm09_d118_aKillerInABacklogIsFoundAndNobodyElseSuffers(DatabaseKind kind) {
     try (TestDatabase database = TestDatabases.open(kind);
         HikariDataSource pool = database.pool(8)) {
@@ -53,7 +51,8 @@ class KillerMessageTest {
   }
 
   @ParameterizedTest
-  @MethodSource("dailyOnMariaDb")
+  @Tag("full")
+  @EnumSource(names = {"POSTGRES", "MARIADB"})
   void b57_clm09_aKillerThatCameByHandOverIsFoundToo(DatabaseKind kind) {
     try (TestDatabase database = TestDatabases.open(kind);
         HikariDataSource pool = database.pool(8)) {
@@ -65,10 +64,11 @@ class KillerMessageTest {
   }
 
   @ParameterizedTest
-  @MethodSource("dailyOnPostgres")
+  @MethodSource("databases")
   void randomDeathsAccuseNobody(DatabaseKind kind) throws InterruptedException {
     Random random = new Random(Size.seed("random deaths on " + kind));
-    int kills = Size.of(2, 30);
+    int kills = Size.of(1, 30);
+    int messages = Size.of(60, 200);
     try (TestDatabase database = TestDatabases.open(kind);
         HikariDataSource pool = database.pool(8)) {
       Schema.migrate(pool);
@@ -77,7 +77,7 @@ class KillerMessageTest {
       for (int kill = 0; kill < kills; kill++) {
         try (JavaProcess worker = worker(database, 0)) {
           worker.awaitLine("READY", Duration.ofMinutes(5));
-          for (int i = 0; i < 200; i++) {
+          for (int i = 0; i < messages; i++) {
             inbox.accept("killing", dev.pigeonhole.Message.of("r-" + sent++, "healthy"));
           }
           TimeUnit.MILLISECONDS.sleep(random.nextInt(1_500));

@@ -44,8 +44,7 @@ class MemoryTest {
   /** What is held in memory is no store's affair, so only one of them has the large backlog. */
   static List<Arguments> backlogs() {
     return List.of(
-            Arguments.of(
-                DatabaseKind.POSTGRES, Size.of(100_000, 1_000_000), Size.of(64, 256) + "m"),
+            Arguments.of(DatabaseKind.POSTGRES, Size.of(12_000, 1_000_000), Size.of(32, 256) + "m"),
             Arguments.of(DatabaseKind.MARIADB, 100_000, "64m"))
         .subList(0, Size.of(1, 2));
   }
@@ -90,7 +89,7 @@ class MemoryTest {
   /** Nearly as much as an inbox takes by default. */
   private static final int LARGE = 990_000;
 
-  private static final int SMALL = 2_000;
+  private static final int SMALL = Size.of(1_000, 2_000);
 
   /**
    * After many small messages a reader expects small ones. The large ones that come then are
@@ -99,8 +98,8 @@ class MemoryTest {
   @ParameterizedTest
   @MethodSource("databases")
   void largeMessagesBehindSmallOnesAreReadInParts(DatabaseKind kind) {
-    int large = Size.of(120, 500);
-    String heap = Size.of(64, 256) + "m";
+    int large = Size.of(60, 500);
+    String heap = Size.of(32, 256) + "m";
     try (TestDatabase database = TestDatabases.open(kind)) {
       Schema.migrate(database.dataSource());
       Inbox inbox = inbox(database.pool(6), new AtomicInteger());
@@ -171,7 +170,7 @@ class MemoryTest {
 
   private static void accept(Inbox inbox, int messages) {
     // The payloads alone are more than the heap of the worker can hold.
-    accept(inbox, "m", messages, "x".repeat(1_000));
+    accept(inbox, "m", messages, "x".repeat(Size.of(5_000, 1_000)));
   }
 
   private static Inbox inbox(HikariDataSource pool, AtomicInteger handled) {

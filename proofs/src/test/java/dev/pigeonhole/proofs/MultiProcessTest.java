@@ -32,6 +32,9 @@ class MultiProcessTest {
   private static final int PRODUCERS = 4;
   private static final Duration BEAT = Duration.ofSeconds(2);
 
+  /** Each kind of fault once in the daily run. */
+  private static final int ROUNDS = Size.of(4, 6);
+
   static List<DatabaseKind> databases() {
     return Size.databases(DatabaseKind.POSTGRES);
   }
@@ -41,8 +44,8 @@ class MultiProcessTest {
   void nothingIsLostDoubledOrOvertakenWhateverDies(DatabaseKind kind, @TempDir Path directory)
       throws Exception {
     long seed = Size.seed("multi-process on " + kind);
-    int messages = Size.of(2_000, 20_000);
-    Duration load = Duration.ofSeconds(Size.of(40, 60));
+    int messages = Size.of(600, 20_000);
+    Duration load = Duration.ofSeconds(Size.of(15, 60));
     try (DatabaseServer server = TestDatabases.startServer(kind);
         TestDatabase database = server.emptySchema();
         HikariDataSource pool = database.pool(16);
@@ -76,7 +79,7 @@ class MultiProcessTest {
         Operator operator = new Operator(inbox.admin(), over::get);
         Thread operating = new Thread(operator, "operator");
         operating.start();
-        nemesis.rage(Duration.ofSeconds(5), Duration.ofSeconds(15), over::get);
+        nemesis.rage(ROUNDS, Duration.ofSeconds(Size.of(3, 5)), Duration.ofSeconds(15), over::get);
         load1.join();
         operating.join();
         long left = noise(database);

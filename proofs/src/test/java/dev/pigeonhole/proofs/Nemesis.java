@@ -62,9 +62,12 @@ final class Nemesis implements AutoCloseable {
     return faults;
   }
 
-  /** Goes on until the load is over; the order of faults is fixed, their victims are not. */
-  void rage(Duration between, Duration pause, Supplier<Boolean> loadIsOver) {
-    for (int round = 0; !loadIsOver.get() || round < 6; round++) {
+  /**
+   * Goes on until the load is over, for so many rounds at least; the order of faults is fixed,
+   * their victims are not.
+   */
+  void rage(int rounds, Duration between, Duration pause, Supplier<Boolean> loadIsOver) {
+    for (int round = 0; !loadIsOver.get() || round < rounds; round++) {
       rest(between);
       switch (round) {
         case 1 -> pauseOne(pause);

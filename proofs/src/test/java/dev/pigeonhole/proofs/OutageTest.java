@@ -26,7 +26,9 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
@@ -61,12 +63,16 @@ class OutageTest {
     HANGS
   }
 
+  /** One of them in the daily run, drawn at random. */
   static List<Arguments> outages() {
-    return List.of(
-            Arguments.of(DatabaseKind.MARIADB, Outage.DOWN),
-            Arguments.of(DatabaseKind.POSTGRES, Outage.HANGS),
-            Arguments.of(DatabaseKind.POSTGRES, Outage.DOWN))
-        .subList(0, Size.of(2, 3));
+    List<Arguments> outages =
+        new ArrayList<>(
+            List.of(
+                Arguments.of(DatabaseKind.MARIADB, Outage.DOWN),
+                Arguments.of(DatabaseKind.POSTGRES, Outage.HANGS),
+                Arguments.of(DatabaseKind.POSTGRES, Outage.DOWN)));
+    Collections.shuffle(outages, new Random(Size.seed("outages")));
+    return outages.subList(0, Size.of(1, 3));
   }
 
   @ParameterizedTest
@@ -75,7 +81,7 @@ class OutageTest {
       DatabaseKind kind, Outage outage, @TempDir Path directory) throws Exception {
     long seed = Size.seed("outage on " + kind);
     Duration away = Duration.ofSeconds(Size.of(25, 60));
-    int messages = Size.of(400, 4_000);
+    int messages = Size.of(200, 4_000);
     try (DatabaseServer server = TestDatabases.startServer(kind);
         TestDatabase database = server.emptySchema();
         HikariDataSource pool = database.pool(14);

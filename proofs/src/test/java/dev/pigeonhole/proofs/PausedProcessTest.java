@@ -78,8 +78,8 @@ class PausedProcessTest {
           "guard.after-commit");
 
   private static final String JOIN = "join.before-commit";
-  private static final int WARM_UP = 6_000;
-  private static final int OTHERS = 6_000;
+  private static final int WARM_UP = Size.of(500, 6_000);
+  private static final int OTHERS = Size.of(500, 6_000);
 
   /** So many looks at the database take long enough for something to be settled between them. */
   private static final int LOOKS = 5;
@@ -87,7 +87,7 @@ class PausedProcessTest {
   private static final Duration BETWEEN_LOOKS = Duration.ofMillis(200);
 
   /** How long a rate is measured, unless the server ends the session before. */
-  private static final Duration LONG_ENOUGH = Duration.ofSeconds(4);
+  private static final Duration LONG_ENOUGH = Duration.ofSeconds(Size.of(2, 4));
 
   private static final Duration LIMIT = Duration.ofMinutes(4);
 

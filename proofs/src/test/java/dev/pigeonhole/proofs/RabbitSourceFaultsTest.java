@@ -43,7 +43,7 @@ class RabbitSourceFaultsTest {
       List<SourceFault> all = new ArrayList<>(new RabbitFaults(broker, proof.fleet()).all());
       all.addAll(workerFaults(proof, store, random));
       List<SourceFault> faults = Size.draw(all, random);
-      proof.alone(faults, 1, Size.of(300, 10_000));
+      proof.alone(faults, 1, Size.of(100, 10_000));
       proof.judge("RabbitMQ and PostgreSQL, each alone");
       assertThat(proof.hits()).hasSameSizeAs(faults);
       assertThat(broker.returned()).as("returned to the producer").isZero();

@@ -51,6 +51,10 @@ class ReaderTest {
 
   private final Queue<String> order = new ConcurrentLinkedQueue<>();
 
+  static List<DatabaseKind> databases() {
+    return Size.databases(DatabaseKind.MARIADB);
+  }
+
   /** Databases, and whether somebody keeps an old snapshot open; in the daily run each once. */
   static List<Arguments> readers() {
     return List.of(
@@ -74,7 +78,7 @@ class ReaderTest {
   @MethodSource("readers")
   void nothingIsMissedAndNothingIsRunTwice(DatabaseKind kind, boolean snapshot) throws Exception {
     long seed = Size.seed("reader on " + kind);
-    int batches = Size.of(120, 1_000);
+    int batches = Size.of(40, 1_000);
     int batchSize = 10;
     ExecutorService committers = Executors.newCachedThreadPool();
     try (TestDatabase database = TestDatabases.open(kind)) {
@@ -182,7 +186,7 @@ class ReaderTest {
    * what stands ahead, the follower would run at once.
    */
   @ParameterizedTest
-  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  @MethodSource("databases")
   void aFollowerWaitsForAHeadInBackoffAfterATakeover(DatabaseKind kind) {
     try (TestDatabase database = TestDatabases.open(kind)) {
       Schema.migrate(database.dataSource());

@@ -45,7 +45,7 @@ class RelayFaultsTest {
       List<SourceFault> all = relayFaults(broker, relays, proof, random);
       all.add(new RabbitFaults(broker.rabbit(), proof.fleet()).restarted());
       List<SourceFault> faults = Size.draw(all, random);
-      proof.alone(faults, 1, Size.of(300, 10_000));
+      proof.alone(faults, 1, Size.of(100, 10_000));
       proof.judge("outbox, RabbitMQ and inbox, each alone");
       assertThat(proof.hits()).hasSameSizeAs(faults);
     }

@@ -42,12 +42,12 @@ class StarvationTest {
   /** Far below the numbers of what is accepted afterwards. */
   private static final long FIRST = 1_000_000;
 
-  private static final int WAITING = Size.of(100_000, 1_000_000);
-  private static final int KEYS = Size.of(2_000, 10_000);
+  private static final int WAITING = Size.of(20_000, 1_000_000);
+  private static final int KEYS = Size.of(500, 10_000);
   private static final int FOLLOWERS = 3;
-  private static final int BACKLOG = 2_000;
-  private static final int HOT = 2_000;
-  private static final int FRESH = 500;
+  private static final int BACKLOG = Size.of(500, 2_000);
+  private static final int HOT = Size.of(500, 2_000);
+  private static final int FRESH = Size.of(200, 500);
 
   /** Handler and message → how often it was invoked. */
   private final Map<String, AtomicInteger> invocations = new ConcurrentHashMap<>();

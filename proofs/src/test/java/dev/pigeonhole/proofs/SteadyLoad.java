@@ -5,6 +5,7 @@ import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxBuilder;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.support.TestDatabase;
+import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -12,14 +13,16 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.LongStream;
 
 /**
- * Messages for a handler of their own. As many are under way at once as keep it busy, so that the
- * rate at which they are settled is what the database and its node are capable of.
+ * Messages for a handler of their own. At full size as many are under way at once as keep it busy,
+ * so that the rate at which they are settled is what the database and its node are capable of; the
+ * daily run only asks whether they are settled.
  */
 final class SteadyLoad implements AutoCloseable {
   private static final String CHANNEL = "others";
   private static final String HANDLER = "other";
-  private static final int UNDER_WAY = 1_000;
-  private static final int BATCH = 100;
+  private static final int UNDER_WAY = Size.of(200, 1_000);
+  private static final int BATCH = Size.of(20, 100);
+  private static final Duration BETWEEN_BATCHES = Duration.ofMillis(Size.of(20, 0));
 
   private final TestDatabase database;
   private final AtomicLong accepted = new AtomicLong();
@@ -70,6 +73,7 @@ final class SteadyLoad implements AutoCloseable {
         LockSupport.parkNanos(500_000);
       } else {
         acceptBatch();
+        LockSupport.parkNanos(BETWEEN_BATCHES.toNanos());
       }
     }
   }

@@ -25,12 +25,13 @@ import dev.pigeonhole.support.TestDatabases;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * A process stands still in the middle of an attempt. Others take it for dead, run the delivery,
@@ -43,8 +44,12 @@ class ZombieTest {
   private static final String CHANNEL = "zombie";
   private static final Duration PATIENCE = Duration.ofMinutes(2);
 
+  static List<DatabaseKind> databases() {
+    return Size.databases(DatabaseKind.POSTGRES);
+  }
+
   @ParameterizedTest
-  @EnumSource(names = {"POSTGRES", "MARIADB"})
+  @MethodSource("databases")
   void aZombiesFailureDoesNotEndTheAttemptAfterAnOperatorsRetry(
       DatabaseKind kind, @TempDir Path directory) throws Exception {
     Path mayFail = directory.resolve("may-fail");
