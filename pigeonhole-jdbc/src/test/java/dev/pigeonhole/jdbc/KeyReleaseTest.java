@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Operators who release keys and retry heads while two nodes work on them and messages arrive. */
 class KeyReleaseTest {
-  private static final int MESSAGES = 600;
+  private static final int MESSAGES = Size.of(300, 600);
   private static final int KEYS = 3;
 
   private final Set<String> poisonous = ConcurrentHashMap.newKeySet();

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
  * The server's own counters tell how many rows it really touched.
  */
 class PlanTest {
-  private static final int HUGE = Size.of(100_000, 300_000);
+  private static final int HUGE = Size.of(50_000, 300_000);
 
   /** A warm-up that makes the server cache a generic plan: five executions and some more. */
   private static final int WARM = 15;
