@@ -116,7 +116,13 @@ class KafkaServerTest {
     server.createTopic(topic, 1);
     server.pause();
     try (Producer<String, String> impatient =
-        producer(server.bootstrap(), Map.of(ProducerConfig.MAX_BLOCK_MS_CONFIG, 1_000))) {
+        producer(
+            server.bootstrap(),
+            Map.of(
+                ProducerConfig.MAX_BLOCK_MS_CONFIG,
+                1_000,
+                ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, // close() waits for what was asked
+                1_000))) {
       assertThatThrownBy(() -> impatient.send(new ProducerRecord<>(topic, "early")).get())
           .isInstanceOf(ExecutionException.class)
           .hasCauseInstanceOf(TimeoutException.class);

@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Batches of which another open transaction holds a part for any length of time, such as the
  * transaction of a host that is gone. However large that part is, the batch waits for it once.
  */
-class ContendedBatchTest {
+class LockedBatchTest {
 
   /**
    * The old way, by halving, waited 2n - 1 times: 16 s for the smallest batch, 250 s for the
