@@ -96,11 +96,20 @@ public final class PostgresServer extends LocalDatabaseServer {
       unprivileged.own(home());
       return;
     }
+    Path empty =
+        Binaries.cached(
+            "cluster-" + unprivileged + "-" + binaries.getFileName(), this::createCluster);
+    runToEnd(List.of("cp", "-a", empty.toString(), data().toString()));
     unprivileged.own(home());
+  }
+
+  /** Once per checkout: servers of tests are many, and to copy an empty cluster costs little. */
+  private void createCluster(Path directory) {
+    unprivileged.own(directory);
     runToEnd(
         unprivileged.command(
             binaries.resolve("bin/initdb").toString(),
-            "--pgdata=" + data(),
+            "--pgdata=" + directory,
             "--username=" + user(),
             "--auth=trust",
             "--encoding=UTF8",
