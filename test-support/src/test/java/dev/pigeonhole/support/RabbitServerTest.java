@@ -124,6 +124,7 @@ class RabbitServerTest {
   }
 
   @Test
+  @Tag("full")
   void nothingIsLeftOfAClosedServer() {
     RabbitServer closed = RabbitServer.start();
     List<Long> pids = processesOf(closed);

@@ -25,6 +25,7 @@ class DemoTest {
   @TempDir private Path directory;
 
   @Test
+  @Tag("full")
   void anInterruptedDemoReportsItsCountsAndCleansUp() throws IOException {
     interrupt("stored");
   }

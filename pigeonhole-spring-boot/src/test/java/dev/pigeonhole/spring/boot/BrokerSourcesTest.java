@@ -31,7 +31,7 @@ import org.springframework.boot.test.context.assertj.AssertableApplicationContex
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
 /** Channels fed by brokers that Spring Boot knows. */
-class SourcesTest {
+class BrokerSourcesTest {
   private static final Duration LONG = Duration.ofMinutes(5);
   private static final byte[] ORDER = "{\"id\":\"o-1\"}".getBytes(StandardCharsets.UTF_8);
 
@@ -47,7 +47,7 @@ class SourcesTest {
             "pigeonhole.channels.orders.transport=rabbitmq",
             "pigeonhole.channels.orders.destination=placed",
             "pigeonhole.channels.orders.concurrency=2")
-        .run(SourcesTest::isFed);
+        .run(BrokerSourcesTest::isFed);
     awaitTaken(server, host);
   }
 
@@ -92,7 +92,7 @@ class SourcesTest {
             "spring.rabbitmq.virtual-host=nowhere",
             "pigeonhole.channels.orders.transport=rabbitmq",
             "pigeonhole.channels.orders.destination=placed")
-        .run(SourcesTest::isFed);
+        .run(BrokerSourcesTest::isFed);
     awaitTaken(server, host);
   }
 
@@ -107,7 +107,7 @@ class SourcesTest {
             "spring.rabbitmq.virtual-host=" + host,
             "pigeonhole.channels.orders.transport=rabbitmq",
             "pigeonhole.channels.orders.destination=placed")
-        .run(SourcesTest::isFed);
+        .run(BrokerSourcesTest::isFed);
   }
 
   @Test
@@ -121,7 +121,7 @@ class SourcesTest {
             "spring.rabbitmq.addresses=127.0.0.1:1",
             "pigeonhole.channels.orders.transport=rabbitmq",
             "pigeonhole.channels.orders.destination=placed")
-        .run(SourcesTest::isFed);
+        .run(BrokerSourcesTest::isFed);
   }
 
   private static CachingConnectionFactory connections(RabbitServer server, String host) {
@@ -141,7 +141,7 @@ class SourcesTest {
         .withPropertyValues(
             "pigeonhole.channels.orders.transport=rabbitmq",
             "pigeonhole.channels.orders.destination=placed")
-        .run(SourcesTest::isFed);
+        .run(BrokerSourcesTest::isFed);
   }
 
   /** Another node would not reach it either, and whoever calls over HTTP needs no broker. */
@@ -218,7 +218,7 @@ class SourcesTest {
             context ->
                 taking(server, refused)
                     .withPropertyValues("pigeonhole.channels.orders.missing-id=accept-every-copy")
-                    .run(SourcesTest::isFed));
+                    .run(BrokerSourcesTest::isFed));
   }
 
   private static ApplicationContextRunner taking(KafkaServer server, String topic) {
@@ -246,7 +246,7 @@ class SourcesTest {
             "spring.kafka.consumer.value-deserializer="
                 + "org.apache.kafka.common.serialization.StringDeserializer",
             "pigeonhole.channels.orders.group=shop")
-        .run(SourcesTest::isFed);
+        .run(BrokerSourcesTest::isFed);
   }
 
   @Test
@@ -262,7 +262,7 @@ class SourcesTest {
             "pigeonhole.channels.orders.transport=kafka",
             "pigeonhole.channels.orders.destination=" + topic,
             "pigeonhole.channels.orders.group=shop")
-        .run(SourcesTest::isFed);
+        .run(BrokerSourcesTest::isFed);
   }
 
   @Test

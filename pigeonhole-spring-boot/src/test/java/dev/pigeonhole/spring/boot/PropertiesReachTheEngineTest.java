@@ -226,11 +226,11 @@ class PropertiesReachTheEngineTest {
       Map.ofEntries(
           entry("pigeonhole.inbox.enabled", AutoConfigurationTest.class),
           entry("pigeonhole.inbox.threads", AutoConfigurationTest.class),
-          entry("pigeonhole.inbox.sources", SourcesTest.class),
+          entry("pigeonhole.inbox.sources", BrokerSourcesTest.class),
           entry("pigeonhole.jdbc.initialize-schema", FailureTest.class),
           entry("pigeonhole.lease-guard.enabled", LeaseGuardTest.class),
           entry("pigeonhole.outbox.enabled", AutoConfigurationTest.class),
-          entry("pigeonhole.channels.*.transport", SourcesTest.class),
+          entry("pigeonhole.channels.*.transport", BrokerSourcesTest.class),
           entry("pigeonhole.inboxes.*.data-source", SeveralInboxesTest.class),
           entry("pigeonhole.inboxes.*.transaction-manager", SeveralInboxesTest.class),
           entry("pigeonhole.inboxes.*.channels", SeveralInboxesTest.class));
