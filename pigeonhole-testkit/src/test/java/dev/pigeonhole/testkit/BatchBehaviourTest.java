@@ -16,6 +16,7 @@ import dev.pigeonhole.Channel;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.HandlerOption;
+import dev.pigeonhole.Interceptor;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.Received;
@@ -321,6 +322,35 @@ class BatchBehaviourTest {
     assertThat(seen).hasSize(3).containsOnly("index is down");
     for (int i = 0; i < 3; i++) {
       assertThat(inbox).delivery("m" + i, "h").failedWithMessage("index is down");
+    }
+  }
+
+  /** The interceptors of all messages of a batch are on one stack. */
+  @Test
+  void aBatchWhoseInterceptorsNeedTooMuchStackFailsAndNoneOfItIsCompleted() throws Exception {
+    TestInbox inbox =
+        inbox(200, batch -> {})
+            .with(it -> it.around((received, next) -> proceedFromDepth(200, next)));
+    receive(200, inbox);
+    Thread drain = new Thread(null, inbox::drain, "drain", 256 << 10);
+    drain.start();
+    drain.join();
+
+    assertThat(calls).isEmpty();
+    List<ErrorCode> codes = new ArrayList<>();
+    for (int i = 0; i < 200; i++) {
+      assertThat(inbox).delivery("m" + i, "h").hasFailedTimes(1);
+      codes.add(inbox.find("m" + i, "h").orElseThrow().lastFailure().orElseThrow().code());
+    }
+    // The interceptors that were called last have met the end of the stack themselves.
+    assertThat(codes).contains(ErrorCode.HANDLER_NOT_CALLED);
+  }
+
+  private static void proceedFromDepth(int depth, Interceptor.Next next) throws Exception {
+    if (depth == 0) {
+      next.proceed();
+    } else {
+      proceedFromDepth(depth - 1, next);
     }
   }
 

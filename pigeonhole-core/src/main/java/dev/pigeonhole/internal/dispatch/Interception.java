@@ -70,6 +70,7 @@ final class Interception {
       }
       Around around = new Around(attempts, failed, handler);
       around.from(0);
+      around.throwUnlessReached();
       around.throwOfHandler();
     }
   }
@@ -79,6 +80,11 @@ final class Interception {
     private final Map<Attempt, Throwable> failed;
     private final BatchCall handler;
     private @Nullable Throwable ofHandler;
+
+    /** Whether it was decided for whom the handler is called; then the call has been made. */
+    private boolean reached;
+
+    private @Nullable Throwable onTheWay;
 
     Around(List<Attempt> attempts, Map<Attempt, Throwable> failed, BatchCall handler) {
       this.attempts = attempts;
@@ -91,6 +97,27 @@ final class Interception {
       if (thrown != null) {
         Interception.<Exception>rethrow(thrown);
       }
+    }
+
+    /**
+     * The interceptors of all attempts are on one stack, which may be too small for them. Then the
+     * handler was called for none of them, whatever their interceptors do with the error.
+     */
+    void throwUnlessReached() throws Exception {
+      Throwable why = onTheWay;
+      if (reached) {
+        return;
+      }
+      if (why == null || why instanceof StackOverflowError) {
+        throw new InboxException(
+            ErrorCode.HANDLER_NOT_CALLED,
+            ("The interceptors of a batch of %d messages need more stack than the thread has, so the"
+                    + " handler was not called. Let the handler take fewer messages, or give the"
+                    + " threads more stack (-Xss).")
+                .formatted(attempts.size()),
+            why);
+      }
+      Interception.<Exception>rethrow(why);
     }
 
     /** Goes on inside the interceptors of this attempt, or beside them if they refuse it. */
@@ -107,10 +134,13 @@ final class Interception {
             () -> {
               inside[0] = true;
               from(position + 1);
+              throwUnlessReached();
               throwOfHandler(); // as each of them would see it alone
             });
       } catch (Throwable e) {
-        if (e != ofHandler) {
+        if (inside[0] && !reached) {
+          onTheWay = onTheWay == null ? e : onTheWay; // no interceptor's fault
+        } else if (e != ofHandler) {
           failed.put(attempt, e);
         }
       }
@@ -122,6 +152,7 @@ final class Interception {
     private void callHandler() {
       List<Attempt> admitted =
           attempts.stream().filter(attempt -> !failed.containsKey(attempt)).toList();
+      reached = true;
       if (admitted.isEmpty()) {
         return;
       }
