@@ -51,7 +51,7 @@ final class JdbcDeliveries implements Deliveries {
       SELECT f.seq, f.handler, f.error_code, f.error_type, f.error_text, f.stack, f.fingerprint,
              f.failed_at
       FROM {failure} f
-      WHERE f.seq :seqs %s
+      WHERE f.seq :seqs :handlers
         AND f.number = (SELECT max(n.number) FROM {failure} n
                         WHERE n.seq = f.seq AND n.handler = f.handler)
       """;
@@ -137,6 +137,7 @@ final class JdbcDeliveries implements Deliveries {
         deliveries.stream()
             .map(each -> String.valueOf(each.cell().handler()))
             .distinct()
+            .sorted()
             .collect(Collectors.joining(", ", "AND f.handler IN (", ")"));
     Map<List<Long>, Failure> newest =
         jdbc.read(
@@ -165,10 +166,11 @@ final class JdbcDeliveries implements Deliveries {
       Session session, Statements statements, List<Long> seqs, String handlers)
       throws SQLException {
     Map<List<Long>, Failure> newest = new HashMap<>();
+    String text = session.sql(NEWEST_FAILURES).replace(":handlers", handlers);
     for (List<Long> part : Lists.chunks(seqs, SEQS_PER_STATEMENT)) {
       statements.bySeqs(
           session,
-          NEWEST_FAILURES.formatted(handlers),
+          text,
           part,
           row -> newest.put(List.of(row.getLong(1), row.getLong(2)), failure(session, row, 3)));
     }

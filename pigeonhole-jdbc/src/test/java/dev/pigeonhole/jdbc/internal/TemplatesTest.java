@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.pigeonhole.jdbc.Messages;
 import dev.pigeonhole.jdbc.Schema;
 import dev.pigeonhole.store.AcceptResult;
+import dev.pigeonhole.store.Cell;
+import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.support.TestDatabase;
 import java.sql.Connection;
@@ -31,6 +33,27 @@ class TemplatesTest {
       acceptBeforeAndAfterANewHandler(acceptor, "m-" + i);
     }
     assertThat(jdbc.tables.kept()).isEqualTo(kept);
+  }
+
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void theFailuresOfOtherHandlersLeaveNoTextBehind(TestDatabase database) throws SQLException {
+    Schema.migrate(database.dataSource());
+    Jdbc jdbc = connect(database);
+    Statements statements = jdbc.dialect.statements();
+    JdbcDeliveries deliveries =
+        new JdbcDeliveries(jdbc, statements, new Settling(statements, new KeyGates(statements)));
+    deliveries.lastFailures(List.of(ofHandler(1)));
+    int kept = jdbc.tables.kept();
+
+    for (int handler = 2; handler < 10; handler++) {
+      deliveries.lastFailures(List.of(ofHandler(handler), ofHandler(1)));
+    }
+    assertThat(jdbc.tables.kept()).isEqualTo(kept);
+  }
+
+  private static Delivery ofHandler(int handler) {
+    return Delivery.fresh(new Cell(0, handler), 1, 0, handler, null);
   }
 
   private static Jdbc connect(TestDatabase database) throws SQLException {
