@@ -180,6 +180,28 @@ class FaultBehaviourTest {
     memory.nodes().declareDead(ghost, 0);
   }
 
+  @Test
+  void aDrainRunsAllSuspectsHoweverLongOneTakes() {
+    AtomicBoolean slow = new AtomicBoolean(true);
+    inbox.with(
+        it ->
+            it.around(
+                new Interceptor() {
+                  @Override
+                  public void around(Received<?> received, Next next) throws Exception {
+                    if (slow.getAndSet(false)) {
+                      Thread.sleep(2_100); // a node would have the others run after this
+                    }
+                    next.proceed();
+                  }
+                }));
+    leaveSuspectsBehind();
+
+    inbox.drain();
+
+    assertThat(inbox).has(6, DeliveryState.COMPLETED);
+  }
+
   private void receive(String when) {
     for (int i = 0; i < 4; i++) {
       inbox.receive(when + i, "x");

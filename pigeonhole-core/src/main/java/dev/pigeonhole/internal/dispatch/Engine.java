@@ -273,7 +273,7 @@ public final class Engine {
       if (inVain == MOST_IN_VAIN) {
         throw beatsTakeTooLong();
       }
-      progress = kept || moved;
+      progress = kept || moved || dispatcher.trySuspectNow();
     }
   }
 

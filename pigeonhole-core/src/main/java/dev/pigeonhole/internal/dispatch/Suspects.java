@@ -121,6 +121,18 @@ final class Suspects {
     return alone;
   }
 
+  /**
+   * Ends the time of the other deliveries, if a suspect waits for its end: used when driven by
+   * hand, where all of them have run by then. False if none waits for that.
+   */
+  boolean tryNow() {
+    if (quiet || waiting.isEmpty()) {
+      return false;
+    }
+    quietAgain = nanos.getAsLong();
+    return true;
+  }
+
   private void endQuiet(long now, Duration atLeast) {
     quiet = false;
     quietAgain = now + Math.max(SHARE_OF_OTHERS * (now - quietSince), atLeast.toNanos());
