@@ -29,7 +29,7 @@ final class ServerDetail {
       if (known.add(next)) {
         if (next instanceof SQLException e) {
           String detail = furtherLines(e.getMessage());
-          bare = detail.isEmpty() ? bare : without(detail, bare);
+          bare = detail.isBlank() ? bare : without(detail, bare);
           add(e.getNextException(), open);
         }
         add(next.getCause(), open);

@@ -76,6 +76,15 @@ class FailuresTest {
 
   /** The values of the row that was refused are in the further lines of PostgreSQL's message. */
   @Test
+  void aLineBreakAtTheEndOfAnSqlErrorIsNoDetail() {
+    SQLException cause = new SQLException("ORA-00942: table or view does not exist\n");
+
+    Failure failure = of(new IllegalStateException("no stock", cause));
+
+    assertThat(failure.stack()).contains("no stock\n\tat ");
+  }
+
+  @Test
   void aDetailThatIsLongerThanAStackIsNotKeptInPart() {
     SQLException refused =
         new SQLException(
