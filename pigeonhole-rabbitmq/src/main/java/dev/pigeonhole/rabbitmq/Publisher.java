@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentNavigableMap;
@@ -217,8 +218,25 @@ final class Publisher {
                     .formatted(message.place(), told),
                 shutdown));
       }
+      OptionalLong limit = Closing.sizeLimit(shutdown);
+      if (limit.isPresent() && message.body().length > limit.getAsLong()) {
+        return new Sent.Failed(
+            new PoisonException(
+                ErrorCode.PAYLOAD_TOO_LARGE,
+                "RabbitMQ accepts bodies of up to %d bytes (max_message_size), and this one for %s has %d. Raise the limit of the broker, or send a reference."
+                    .formatted(limit.getAsLong(), message.place(), message.body().length),
+                shutdown));
+      }
     }
     return failed("the connection was lost (%s)".formatted(told), cause);
+  }
+
+  /** Whether it failed only because a larger message on its channel has closed that. */
+  static boolean wasBesideTooLargeOne(Sent answer) {
+    return answer instanceof Sent.Failed failed
+        && !(failed.cause() instanceof PoisonException)
+        && failed.cause().getCause() instanceof ShutdownSignalException shutdown
+        && Closing.sizeLimit(shutdown).isPresent();
   }
 
   private static Sent unroutable(Outgoing message, String told) {

@@ -20,6 +20,9 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  */
 public final class RabbitTransport implements Transport {
+  /** Others may share the channel, and have too large ones, too. */
+  private static final int MOST_RESENDS = 3;
+
   private final ConnectionFactory factory;
   private final String exchange;
   private final @Nullable String routingKey;
@@ -95,6 +98,27 @@ public final class RabbitTransport implements Transport {
   }
 
   private List<Sent> publish(List<Publisher.Outgoing> messages, long end)
+      throws InterruptedException {
+    List<Sent> answers = publishOnce(messages, end);
+    for (int again = 0; again < MOST_RESENDS; again++) {
+      List<Integer> places = new ArrayList<>();
+      for (int i = 0; i < messages.size(); i++) {
+        if (Publisher.wasBesideTooLargeOne(answers.get(i))) {
+          places.add(i);
+        }
+      }
+      if (places.isEmpty() || end - System.nanoTime() <= 0) {
+        break;
+      }
+      List<Sent> next = publishOnce(places.stream().map(messages::get).toList(), end);
+      for (int i = 0; i < next.size(); i++) {
+        answers.set(places.get(i), next.get(i));
+      }
+    }
+    return answers;
+  }
+
+  private List<Sent> publishOnce(List<Publisher.Outgoing> messages, long end)
       throws InterruptedException {
     Publisher publisher = link.publisher(Duration.ofNanos(end - System.nanoTime()));
     return publisher.publish(messages, Duration.ofNanos(end - System.nanoTime()));

@@ -257,4 +257,34 @@ class RabbitTransportTest extends BrokerTransportContract {
       transport.close();
     }
   }
+
+  @Test
+  void aMessageThatIsTooLargeForTheBrokerFailsForGoodAndTheOthersAreSent() throws Exception {
+    try (RabbitServer server = RabbitServer.start()) {
+      server.eval("application:set_env(rabbit, max_message_size, 100000).");
+      try (TestQueue queue = TestQueue.on(server, it -> it)) {
+        RabbitTransport transport = RabbitTransport.queue(queue.straight(), queue.name());
+        List<Envelope> envelopes =
+            List.of(sized("first", 10), sized("huge", 100_001), sized("last", 100_000));
+
+        List<Sent> answers = transport.send(envelopes, Intake.LIMIT);
+        transport.close();
+
+        assertThat(((Sent.Failed) answers.get(1)).cause())
+            .isInstanceOf(PoisonException.class)
+            .hasMessageStartingWith("PH-PAY-02: ")
+            .hasMessageContaining("max_message_size");
+        assertThat(List.of(answers.get(0), answers.get(2)))
+            .containsExactly(new Sent.Confirmed(), new Sent.Confirmed());
+        assertThat(queue.arrived())
+            .extracting(it -> it.getProperties().getMessageId())
+            .contains("first", "last")
+            .doesNotContain("huge");
+      }
+    }
+  }
+
+  private static Envelope sized(String id, int bytes) {
+    return Envelope.of("test", "q").id(id).body(new byte[bytes]).build();
+  }
 }
