@@ -68,7 +68,7 @@ public final class GuardTemplate implements AutoCloseable {
    * GuardBody)}.
    *
    * @throws dev.pigeonhole.store.StoreException also with {@code PH-TX-06} if the transaction of
-   *     the caller has ended, as in what runs after the commit
+   *     the caller is read-only, or has ended, as in what runs after the commit
    */
   public <R, X extends Exception> Guarded<R> run(GuardKey key, GuardBody<R, X> body) throws X {
     return run(key, null, body);

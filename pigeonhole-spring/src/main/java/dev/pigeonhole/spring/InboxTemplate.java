@@ -53,7 +53,8 @@ public final class InboxTemplate {
    *
    * @throws dev.pigeonhole.store.StoreException if the store cannot take it, or with {@code
    *     PH-TX-10} if the caller's transaction is one of another DataSource, or with {@code
-   *     PH-TX-06} if it has ended, as in what runs after the commit. Let it roll back
+   *     PH-TX-06} if it is read-only, or has ended, as in what runs after the commit. Let it roll
+   *     back
    * @throws dev.pigeonhole.InboxException with {@code PH-CFG-17} if the inbox has no such channel
    */
   public Acceptance accept(String channel, Message message) {

@@ -30,8 +30,8 @@ final class JoinedTransaction {
   /**
    * Whether there is one.
    *
-   * @throws StoreException if there is one of something else, or one that has ended: whoever calls
-   *     believes that all of it commits together
+   * @throws StoreException if there is one of something else, one that is read-only, or one that
+   *     has ended: whoever calls believes that all of it commits together
    */
   boolean active(String what) {
     if (!TransactionSynchronizationManager.isActualTransactionActive()) {
@@ -40,6 +40,7 @@ final class JoinedTransaction {
     if (TransactionSynchronizationManager.getResource(dataSource) instanceof ConnectionHolder holder
         && isOfTransaction(holder)) {
       refuseEnded(holder, what);
+      refuseReadOnly(what);
       return true;
     }
     throw new StoreException(
@@ -87,6 +88,22 @@ final class JoinedTransaction {
                 + " TransactionPhase.BEFORE_COMMIT; the Inbox itself has its own transactions.")
             .formatted(name(), what),
         null);
+  }
+
+  /**
+   * Some databases write in it nevertheless, and JPA does not: a receipt would commit without the
+   * effects.
+   */
+  private static void refuseReadOnly(String what) {
+    if (TransactionSynchronizationManager.isCurrentTransactionReadOnly()) {
+      throw new StoreException(
+          StoreException.Kind.PERMANENT,
+          ErrorCode.TX_REQUIRED,
+          ("The transaction of the caller%s is read-only, so %s cannot write in it. Remove readOnly"
+                  + " from it, or begin a new one with REQUIRES_NEW.")
+              .formatted(name(), what),
+          null);
+    }
   }
 
   private static String name() {

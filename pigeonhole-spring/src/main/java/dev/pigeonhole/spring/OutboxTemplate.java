@@ -43,8 +43,9 @@ public final class OutboxTemplate {
    * Stages a message in the caller's transaction.
    *
    * @return the id it goes by
-   * @throws StoreException with {@code PH-TX-06} without a transaction or in one that has ended,
-   *     with {@code PH-TX-10} in one of another DataSource, or if the database refuses
+   * @throws StoreException with {@code PH-TX-06} without a transaction, or in one that is read-only
+   *     or has ended, with {@code PH-TX-10} in one of another DataSource, or if the database
+   *     refuses
    * @throws dev.pigeonhole.InboxException if it cannot go out
    */
   public String publish(Message message) {

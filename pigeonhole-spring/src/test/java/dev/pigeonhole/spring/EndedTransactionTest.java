@@ -2,6 +2,7 @@ package dev.pigeonhole.spring;
 
 import static dev.pigeonhole.spring.World.order;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.pigeonhole.Acceptance;
@@ -175,6 +176,21 @@ class EndedTransactionTest {
   }
 
   /** The way out that the refusal names. */
+  @ParameterizedTest
+  @MethodSource("cases")
+  void aReadOnlyTransactionIsRefusedBeforeAnythingRuns(Use use, Class<?> manager) {
+    try (World world = world(manager)) {
+      TransactionTemplate reading = world.transaction();
+      reading.setReadOnly(true);
+      assertThatExceptionOfType(StoreException.class)
+          .isThrownBy(() -> reading.executeWithoutResult(status -> use.in(world)))
+          .withMessageStartingWith("PH-TX-06")
+          .withMessageContaining("read-only")
+          .withMessageContaining("REQUIRES_NEW");
+      assertThat(world.rows(use.table)).isZero();
+    }
+  }
+
   @ParameterizedTest
   @MethodSource("cases")
   void aNewTransactionAfterTheCommitIsOneLikeAnyOther(Use use, Class<?> manager) {

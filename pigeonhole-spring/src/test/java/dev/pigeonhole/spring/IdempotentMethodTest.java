@@ -44,6 +44,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.TransactionTemplate;
 
 /** A method runs once for each key, in one transaction with its receipt. */
 class IdempotentMethodTest {
@@ -351,6 +352,32 @@ class IdempotentMethodTest {
     public void persist(OrderPlaced order) throws IOException {
       entities.persist(new Effect(order.order()));
       throw new IOException("while JPA has not written anything yet");
+    }
+  }
+
+  static class Storing {
+    @PersistenceContext private EntityManager entities;
+
+    @IdempotentMethod(handler = "store", key = "#order.order")
+    public void store(OrderPlaced order) {
+      entities.persist(new Effect(order.order()));
+    }
+  }
+
+  /** H2 writes in a read-only transaction, and JPA does not. */
+  @Test
+  void noReceiptIsWrittenInAReadOnlyTransactionWhoseEffectsJpaLeavesOut() {
+    try (World world = world(TestDatabases.open(DatabaseKind.H2), World.Jpa.class, Storing.class)) {
+      TransactionTemplate reading = world.transaction();
+      reading.setReadOnly(true);
+      OrderPlaced order = new OrderPlaced("o-1", "c");
+      assertThatThrownBy(
+              () -> reading.executeWithoutResult(status -> world.bean(Storing.class).store(order)))
+          .hasMessageStartingWith("PH-TX-06");
+      assertThat(world.completed()).isZero();
+
+      world.bean(Storing.class).store(order);
+      assertThat(world.effects()).isOne();
     }
   }
 
