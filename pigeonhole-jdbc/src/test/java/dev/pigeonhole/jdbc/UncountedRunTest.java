@@ -7,6 +7,7 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import dev.pigeonhole.Channel;
+import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.HandlerOption;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.Message;
@@ -104,7 +105,7 @@ class UncountedRunTest {
         return uncounted;
       }
     }
-    throw new AssertionError("no run was told as uncounted");
+    throw new AssertionError("no InboxEvent.Uncounted");
   }
 
   /** A connection that keeps row 1 of the table "taken" while it is open. */
@@ -227,6 +228,44 @@ class UncountedRunTest {
         .filteredOn(line -> line.startsWith("Attempt uncounted"))
         .hasSize(2)
         .allSatisfy(line -> assertThat(line).contains("c/m", "'h'"));
+  }
+
+  private static String receipts(TestDatabase database) {
+    return switch (database.kind()) {
+      case POSTGRES -> "pigeonhole_receipt";
+      case MARIADB -> "`pigeonhole_receipt`";
+      case H2 -> "\"pigeonhole_receipt\"";
+    };
+  }
+
+  /** The column stands for any change of the table that makes the database reject a receipt. */
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#all")
+  void aRejectedReceiptRollsTheHandlerBackAndNeverCounts(TestDatabase database) throws Exception {
+    Inbox inbox =
+        inbox(
+            database,
+            RetryPolicy.defaults().maxUncounted(1).maxAttempts(1),
+            (text, tx) -> run(tx.connection(), "INSERT INTO effect VALUES (1)"));
+    database.execute("CREATE TABLE effect (id int)");
+    database.execute("ALTER TABLE " + receipts(database) + " ADD COLUMN extra int NOT NULL");
+    try (RunningInbox running = inbox.start()) {
+      inbox.accept("c", Message.of("m", "x"));
+      InboxEvent.Uncounted first = uncounted();
+      InboxEvent.Uncounted second = uncounted();
+      InboxEvent.Uncounted third = uncounted();
+      assertThat(first.failure().code()).isEqualTo(ErrorCode.DATABASE_ERROR);
+      assertThat(List.of(first.next(), second.next(), third.next())).isSorted();
+      assertThat(third.next()).isGreaterThan(first.next());
+      assertThat(view(inbox).failures()).isZero();
+      assertThat(database.count("SELECT count(*) FROM effect")).isZero();
+
+      database.execute("ALTER TABLE " + receipts(database) + " DROP COLUMN extra");
+      reaches(inbox, DeliveryState.COMPLETED);
+      Eventually.until(Duration.ofMinutes(3), running::healthy);
+    }
+    assertThat(runs.get()).isGreaterThanOrEqualTo(4);
+    assertThat(database.count("SELECT count(*) FROM effect")).isEqualTo(1);
   }
 
   @ParameterizedTest
