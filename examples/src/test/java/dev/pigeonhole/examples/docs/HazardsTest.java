@@ -25,6 +25,7 @@ class HazardsTest {
       Pattern.compile(
           "\\b(DUR|ID|CLM|PG|MY|HX|JD|HD|RQ|KF|OP|OB|SC)-(\\d\\d)\\b|\\b([DE])\\.\\d+/(\\d+)");
   private static final Pattern PROOF = Pattern.compile("`([A-Za-z]\\w{3,})`");
+  private static final Pattern LONG_NAME = Pattern.compile("^[a-z]\\w*([A-Z][a-z]*){3}");
   private static final Pattern BY_NUMBER = Pattern.compile("([\\w./-]+?)_? ?…");
 
   private static final Set<String> names = new TreeSet<>();
@@ -156,6 +157,23 @@ class HazardsTest {
       }
     }
     assertThat(missing).isEmpty();
+  }
+
+  /** Names of four words and more are those of tests: options and properties are shorter. */
+  @Test
+  void everyTestThatTheGuaranteesNameExists() {
+    Set<String> named = new TreeSet<>();
+    for (String line : Documents.lines(Documents.ROOT.resolve("docs/guarantees.md"))) {
+      Matcher proof = PROOF.matcher(line);
+      while (proof.find()) {
+        if (LONG_NAME.matcher(proof.group(1)).find()) {
+          named.add(proof.group(1));
+        }
+      }
+    }
+    assertThat(named).hasSizeGreaterThan(100);
+    named.removeAll(names);
+    assertThat(named).isEmpty();
   }
 
   @Test
