@@ -1,6 +1,6 @@
 package dev.pigeonhole.outbox;
 
-/** How much is tried: little in the daily run, everything in a full one. */
+/** How much a test tries: little at small size, everything at full size. */
 final class Size {
   private Size() {}
 

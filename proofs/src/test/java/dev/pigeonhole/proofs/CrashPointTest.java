@@ -30,7 +30,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Ends the process at every crash point, on every store; the daily run draws some points at random.
+ * Ends the process at every crash point, on every store; the small size draws some points at
+ * random.
  *
  * <p>The lives of one run follow each other in one database: each dies at another point, in the
  * middle of its own messages and of what the lives before it have left behind; the last one may
@@ -80,7 +81,7 @@ class CrashPointTest {
               Map.entry("prune.before-commit", 2)));
 
   private static final String FIRST = "run.after-handler";
-  private static final int DAILY = 3;
+  private static final int AT_SMALL_SIZE = 3;
 
   static final String MIGRATION = "migrate.after-statement";
   private static final int KILLED = 137;
@@ -186,15 +187,15 @@ class CrashPointTest {
   }
 
   /**
-   * In random order. The daily run draws a few of them; but a node can only be declared dead, and a
-   * row only be marked, after a process has died, so the first point is the same in every run.
+   * In random order. The small size draws a few of them; but a node can only be declared dead, and
+   * a row only be marked, after a process has died, so the first point is the same in every run.
    */
   private static List<String> points(Random random) {
     List<String> points = new ArrayList<>(POINTS.keySet());
     points.remove(FIRST);
     Collections.shuffle(points, random);
     points.add(0, FIRST);
-    return Size.isBroken() ? points : points.subList(0, Size.of(DAILY, points.size()));
+    return Size.isBroken() ? points : points.subList(0, Size.of(AT_SMALL_SIZE, points.size()));
   }
 
   private static void die(TestDatabase database, Path ledgers, int life, String crash) {

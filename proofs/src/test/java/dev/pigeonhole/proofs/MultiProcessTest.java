@@ -32,7 +32,7 @@ class MultiProcessTest {
   private static final int PRODUCERS = 4;
   private static final Duration BEAT = Duration.ofSeconds(2);
 
-  /** Each kind of fault once in the daily run. */
+  /** Each kind of fault once at small size. */
   private static final int ROUNDS = Size.of(4, 6);
 
   static List<DatabaseKind> databases() {

@@ -63,7 +63,7 @@ class OutageTest {
     HANGS
   }
 
-  /** One of them in the daily run, drawn at random. */
+  /** One of them at small size, drawn at random. */
   static List<Arguments> outages() {
     List<Arguments> outages =
         new ArrayList<>(

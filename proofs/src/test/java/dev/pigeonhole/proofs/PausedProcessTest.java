@@ -42,7 +42,7 @@ class PausedProcessTest {
   /** All that lie within a transaction, but for those of guards and of migrations. */
   private static final List<String> POINTS =
       List.of(
-          "failure.before-commit", // the one of the daily run
+          "failure.before-commit", // the one of the small size
           "accept.in-batch",
           "accept.before-commit",
           "run.before-handler",

@@ -55,7 +55,7 @@ class ReaderTest {
     return Size.databases(DatabaseKind.MARIADB);
   }
 
-  /** Databases, and whether somebody keeps an old snapshot open; in the daily run each once. */
+  /** Databases, and whether somebody keeps an old snapshot open; at small size each once. */
   static List<Arguments> readers() {
     return List.of(
             Arguments.of(DatabaseKind.POSTGRES, true),

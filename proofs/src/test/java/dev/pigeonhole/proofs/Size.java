@@ -7,7 +7,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 
-/** How much is tried: a tenth in the daily run, everything in a full one. */
+/** How much a proof tries: a part of it at small size, everything at full size. */
 final class Size {
   private Size() {}
 
@@ -16,11 +16,11 @@ final class Size {
   }
 
   /**
-   * This one of PostgreSQL and MariaDB in the daily run; both in a full one and on broken builds.
+   * Returns this database at small size; PostgreSQL and MariaDB at full size and on broken builds.
    */
-  static List<DatabaseKind> databases(DatabaseKind daily) {
+  static List<DatabaseKind> databases(DatabaseKind small) {
     return of(0, 1) == 0 && !isBroken()
-        ? List.of(daily)
+        ? List.of(small)
         : List.of(DatabaseKind.POSTGRES, DatabaseKind.MARIADB);
   }
 
@@ -39,7 +39,7 @@ final class Size {
     return isBroken() ? Duration.ofSeconds(30) : Duration.ofMinutes(of(10, 45));
   }
 
-  /** One of them in the daily run, drawn at random; all in a full one and on broken builds. */
+  /** Draws one of them at small size; returns all of them at full size and on broken builds. */
   static <T> List<T> draw(List<T> all, Random random) {
     List<T> drawn = new ArrayList<>(all);
     Collections.shuffle(drawn, random);

@@ -44,7 +44,7 @@ class SoakTest {
   private static final String PAYLOAD = "x".repeat(500);
   private static final String CHANNEL = "soak";
 
-  /** One in the daily run, which has to be short; both side by side in the full one. */
+  /** One at small size, which has to be short; both side by side at full size. */
   private static final List<DatabaseKind> KINDS =
       List.of(DatabaseKind.POSTGRES, DatabaseKind.MARIADB).subList(0, Size.of(1, 2));
 

@@ -14,8 +14,8 @@ import java.util.stream.LongStream;
 
 /**
  * Messages for a handler of their own. At full size as many are under way at once as keep it busy,
- * so that the rate at which they are settled is what the database and its node are capable of; the
- * daily run only asks whether they are settled.
+ * so that the rate at which they are settled is what the database and its node are capable of; at
+ * small size only their settles are counted.
  */
 final class SteadyLoad implements AutoCloseable {
   private static final String CHANNEL = "others";
