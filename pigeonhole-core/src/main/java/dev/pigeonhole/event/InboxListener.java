@@ -128,7 +128,7 @@ public interface InboxListener {
       return with(InboxEvent.Uncounted.class, action);
     }
 
-    /** Events of one class, also of one without a method here. */
+    /** Events of one class, including classes without a method here. */
     public <E extends InboxEvent> Choice with(Class<E> type, Consumer<? super E> action) {
       List<Part<?>> more = new ArrayList<>(parts);
       more.add(new Part<>(type, action));

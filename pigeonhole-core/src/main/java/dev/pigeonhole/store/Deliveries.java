@@ -43,9 +43,9 @@ public interface Deliveries {
   Map<Integer, Integer> waiting(List<Cell> cells, int atMost);
 
   /**
-   * Messages by number, as many in the order of the list as have no more than {@code bytes} of
-   * content and headers together. The first one is loaded whatever its size. Edited content is not
-   * counted, so at most {@link #EDITED_AT_ONCE} edited messages are loaded.
+   * Loads messages by number, in the order of the list, as long as their content and headers have
+   * no more than {@code bytes} together. The first one is loaded whatever its size. Edited content
+   * is not counted, so at most {@link #EDITED_AT_ONCE} edited messages are loaded.
    */
   Loaded load(List<Long> seqs, long bytes);
 

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param cell lane and handler family
  * @param seq the message's number
- * @param version whose message it is, and which attempt, see {@link Versions}; raised by each
+ * @param version identifies the message and the attempt, see {@link Versions}; raised by each
  *     failure, release, retry and operator action
  * @param keyId the exact handler key the delivery was created under
  * @param failures attempts that ended with an exception or a timeout

@@ -4,9 +4,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What a load has brought. A number that is in neither of the two belongs to no message any more.
+ * The result of a load. If a number is in neither of the two, its message no longer exists.
  *
  * @param messages by number
- * @param left the numbers of messages that would have been too much at once
+ * @param left the numbers of messages that were left out because of the limit of bytes
  */
 public record Loaded(Map<Long, StoredMessage> messages, Set<Long> left) {}

@@ -3,10 +3,11 @@ package dev.pigeonhole.store;
 import java.util.Set;
 
 /**
- * What became of a list of settlements. Whatever is named in neither set is recorded.
+ * The result of a list of settlements. Those in neither set are recorded.
  *
- * @param refused whose row is gone or has another version: another transaction has settled it
- * @param locked whose row another transaction holds now; nothing was done about them
+ * @param refused deliveries whose row is gone or has another version: another transaction has
+ *     settled them
+ * @param locked deliveries whose row another transaction holds now; nothing was recorded for them
  */
 public record SettleResult(Set<Delivery> refused, Set<Delivery> locked) {
 

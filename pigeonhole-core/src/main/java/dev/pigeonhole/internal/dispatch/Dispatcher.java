@@ -40,7 +40,7 @@ import org.slf4j.LoggerFactory;
  */
 final class Dispatcher {
   /**
-   * What the dispatcher is told about its inbox.
+   * The settings that the dispatcher gets from its inbox.
    *
    * @param loadBytes how much content a load brings at most
    */

@@ -1,8 +1,8 @@
 package dev.pigeonhole.internal.dispatch;
 
 /**
- * How many bytes of content one load may bring. A load that runs out of memory halves it; loads
- * that succeed bring it back. Touched by the dispatcher's thread alone.
+ * How many bytes of content one load may bring. A load that runs out of memory halves it;
+ * successful loads restore it. Touched by the dispatcher's thread alone.
  */
 final class LoadLimit {
   private static final long MOST = 16 << 20;

@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Makes work of rows. It marks those of cells on probation, loads what a handler is given, and
- * poisons what no handler can be given. A row whose message the database has forgotten, and whose
- * number another message has by now, is gone. Touched by the dispatcher's thread alone.
+ * poisons what no handler can be given. If the database has lost the message of a row, and its
+ * number belongs to another message, the row is gone. Touched by the dispatcher's thread alone.
  */
 final class Loader {
   private final Deliveries store;
@@ -38,7 +38,7 @@ final class Loader {
   private final Consumer<Delivery> gone;
 
   /**
-   * @param gone is told of rows that somebody else has settled
+   * @param gone is notified of rows that another node or an operator has settled
    */
   Loader(
       Deliveries store,

@@ -8,15 +8,15 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What other threads leave for the dispatcher. Its thread may be held up for long, by a listener or
- * by the store, so nothing may pile up here: news of attempts are as many as were handed out,
- * wake-ups are not repeated, and the content that accepts bring has a limit.
+ * The queue through which other threads notify the dispatcher. A listener or the store may block
+ * its thread for long, so the queue is bounded: it has at most one result for each attempt, one
+ * wake-up of each kind, and accepted content up to a limit.
  */
 final class Mail {
-  /** Of an accept that brings no content. */
+  /** The size that counts for a message besides its content. */
   private static final long LEAST = 256;
 
-  /** A wake-up that need not come twice while it is on its way. */
+  /** A wake-up that is in the queue once at most. */
   final class WakeUp {
     private final Runnable news;
     private final AtomicBoolean onItsWay = new AtomicBoolean();
@@ -49,7 +49,7 @@ final class Mail {
   private final LinkedBlockingQueue<Runnable> queue = new LinkedBlockingQueue<>();
 
   /**
-   * @param mostContent how many bytes of accepted content may be on their way
+   * @param mostContent how many bytes of accepted content may be in the queue
    */
   Mail(long mostContent) {
     this.mostContent = mostContent;
@@ -63,7 +63,10 @@ final class Mail {
     return new WakeUp(news);
   }
 
-  /** Posts what an accept offers; false if that is too much, so that it has to be read instead. */
+  /**
+   * Posts the rows that an accept offers. Returns false if they exceed the limit; then the
+   * dispatcher has to read them from the store.
+   */
   boolean offer(Collection<HandOver> accepted, Runnable news) {
     long size = size(accepted);
     boolean posted = false;

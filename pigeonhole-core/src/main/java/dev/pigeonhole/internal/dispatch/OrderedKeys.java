@@ -310,7 +310,7 @@ final class OrderedKeys {
     if (before == null || !before.runnable()) {
       line.waitingInKeys++;
     } else if (!before.row().equals(row) && !before.row().equals(key.running)) {
-      rows.forget(before.row()); // nobody else would
+      rows.forget(before.row()); // no later step does
     }
   }
 

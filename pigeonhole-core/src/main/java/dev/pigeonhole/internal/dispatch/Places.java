@@ -46,7 +46,7 @@ final class Places<T> {
     return inOrder.isEmpty() && inHeap.get() == 0;
   }
 
-  /** What is polled next, if nobody else adds or polls. */
+  /** Returns the item that the next poll removes, if none is added or polled before. */
   @Nullable T peek() {
     Entry<T> best = inHeap.get() == 0 ? null : placed.peek();
     Entry<T> next = inOrder.peek();

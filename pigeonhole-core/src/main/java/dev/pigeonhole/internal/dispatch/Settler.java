@@ -38,7 +38,7 @@ import org.slf4j.event.Level;
  * outcome, the handler would run again and again.
  */
 final class Settler {
-  /** An outcome on its way, and what to tell once it is written. */
+  /** An outcome that is not recorded yet, and the event that follows it. */
   private static final class Entry extends Aside.Item {
     final Settlement settlement;
 
@@ -48,10 +48,10 @@ final class Settler {
     /** Whether an earlier try may have written it, so that a refusal may be our own doing. */
     boolean doubtful;
 
-    /** Whether the dispatcher has been told. */
+    /** Whether the dispatcher has been notified. */
     boolean reported;
 
-    /** Whether a stop waits for it: it is neither written and told nor rejected. */
+    /** Whether a stop waits for it: it is neither recorded and reported nor rejected. */
     boolean awaited = true;
 
     Entry(Settlement settlement, @Nullable Runnable event) {
@@ -196,7 +196,7 @@ final class Settler {
   }
 
   /**
-   * Whether everything that was added is written and told, but for what the store rejects. Asked
+   * Whether all outcomes are recorded and reported, except those that the store rejects. Called
    * while the inbox stops.
    */
   boolean idle() {

@@ -6,8 +6,8 @@ import java.time.Duration;
 import java.time.Instant;
 
 /**
- * What listeners and logs are told of an attempt. It waits until the outcome is recorded, which may
- * take long, and the attempt itself would keep the content of its message in memory meanwhile.
+ * The data of an attempt for events and log lines. It is kept until the outcome is recorded, which
+ * may take long; the attempt itself would keep the content of its message in memory meanwhile.
  *
  * @param failures of the delivery before this attempt
  */

@@ -47,7 +47,7 @@ final class Errors {
     return new StoreException(
         Kind.PERMANENT,
         ErrorCode.DATABASE_ERROR,
-        "The database refused a statement. Repair what it complains of, or report it as a bug: "
+        "The database refused a statement. Fix or remove what the error names, or report a bug: "
             + describe(e),
         e);
   }

@@ -57,10 +57,10 @@ final class Families {
   }
 
   /**
-   * Learns anew if families were joined since.
+   * Reads the families again if some were joined since the last read.
    *
-   * @param joined what {@link #JOINED} says now
-   * @return whether there was something to learn
+   * @param joined the present result of {@link #JOINED}
+   * @return whether the families were read again
    */
   boolean learnIfBehind(Session session, long joined) throws SQLException {
     if (joined <= known.joined()) {

@@ -76,8 +76,8 @@ final class JdbcNodes implements Nodes {
   private static final String LOCK_NODE =
       "SELECT state, {now} FROM {node} WHERE incarnation = ? FOR UPDATE";
 
-  // A process that stands still in a transaction has locked its row, and while others waited for
-  // it they could not beat.
+  // A process that is paused in a transaction has locked its row. A node that waits for it sends no
+  // heartbeat meanwhile.
   private static final String LOCK_SILENT =
       "SELECT beat FROM {node} WHERE incarnation = ? AND " + ALIVE + " FOR UPDATE SKIP LOCKED";
 
@@ -270,7 +270,7 @@ final class JdbcNodes implements Nodes {
     return dead;
   }
 
-  /** Whoever holds the row of a node finds that it owns ever fewer cells. */
+  /** While the row of a node is locked, it can lose cells, but it cannot take more. */
   private static boolean locksAllOf(Session session, long incarnation) throws SQLException {
     int owned = session.query(OWNED, params -> params.add(incarnation), JdbcNodes::key).size();
     return session.query(LOCK_OWNED, params -> params.add(incarnation), JdbcNodes::key).size()

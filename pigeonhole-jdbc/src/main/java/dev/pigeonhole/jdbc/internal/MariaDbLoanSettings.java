@@ -28,9 +28,9 @@ final class MariaDbLoanSettings implements LoanSettings {
       """;
 
   /**
-   * What the connections of the pool come with.
+   * The settings with which connections come from the pool.
    *
-   * @param all seconds for transactions that the other two, where they are 0, say nothing about
+   * @param all the limit in seconds for transactions whose own limit, one of the other two, is 0
    */
   private record Own(String isolation, long all, long write, long readOnly) {
 

@@ -62,8 +62,8 @@ final class ServerWords {
   }
 
   /**
-   * The same error, or one that says no more than {@link #of} and is taken for the same fault. A
-   * lack of memory remains its cause.
+   * Returns the same error, or one whose text is that of {@link #of} and which is recognized as the
+   * same fault. A lack of memory remains its cause.
    */
   static SQLException only(SQLException e) {
     SQLException root = Errors.root(e);

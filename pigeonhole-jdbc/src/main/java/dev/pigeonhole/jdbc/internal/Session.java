@@ -117,7 +117,7 @@ final class Session {
     return this;
   }
 
-  /** The limit that a statement which can bring it along has to set; told once. */
+  /** Returns, once, the limit that the next statement has to set if it can. */
   @Nullable Duration takeSilence() {
     Duration taken = silence;
     silence = null;

@@ -109,8 +109,8 @@ interface Statements {
   }
 
   /**
-   * Tells the last statement of a guard that its transaction has added deliveries of known
-   * messages, where that one cannot look for itself.
+   * Records for the last statement of a guard that its transaction has added deliveries of known
+   * messages, on databases where that statement cannot find it out.
    */
   default void noteAdded(Session session) throws SQLException {}
 
