@@ -433,6 +433,34 @@ class FaultBehaviourTest {
     assertThat(events.heard(InboxEvent.Restarted.class)).isFalse();
   }
 
+  @Test
+  void aReadOfFailuresThatTheDriverHasNoMemoryForIsTriedWithLess() {
+    List<Long> asked = new CopyOnWriteArrayList<>();
+    AtomicInteger reads = new AtomicInteger();
+    inbox.inbox();
+    inbox.receive("m", "fails once");
+    store.around(
+        "load",
+        call -> {
+          asked.add((Long) call.argument(1));
+          return call.proceed();
+        });
+    store.around(
+        "lastFailures",
+        call -> {
+          if (reads.incrementAndGet() == 1) {
+            throw outOfMemoryInTheDriver();
+          }
+          return call.proceed();
+        });
+
+    inbox.start().awaitDrained();
+
+    assertThat(inbox).has(2, DeliveryState.COMPLETED);
+    assertThat(reads).hasValue(2);
+    assertThat(asked.get(asked.size() - 1)).isEqualTo(asked.get(0) / 2);
+  }
+
   private static StoreException outOfMemoryInTheDriver() {
     return new StoreException(
         StoreException.Kind.TRANSIENT,

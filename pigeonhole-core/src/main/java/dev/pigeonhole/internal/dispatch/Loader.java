@@ -127,8 +127,8 @@ final class Loader {
         retried.add(row);
       }
     }
-    Loaded loaded = load(List.copyOf(seqs));
-    Map<Delivery, Failure> failures = retried.isEmpty() ? Map.of() : store.lastFailures(retried);
+    Content content = load(List.copyOf(seqs), retried);
+    Loaded loaded = content.loaded();
     List<Work> works = new ArrayList<>(now.size());
     for (Delivery row : now) {
       StoredMessage message = loaded.messages().get(row.seq());
@@ -148,7 +148,7 @@ final class Loader {
         long owner = cell == null ? 0 : cell.owner;
         long place = Priority.place(row, message, normal);
         StoredMessage own = message.as(row.cell().handler());
-        works.add(new Work(row, own, failures.get(row), token, owner, place));
+        works.add(new Work(row, own, content.failures().get(row), token, owner, place));
       }
     }
     return works;
@@ -163,12 +163,16 @@ final class Loader {
     }
   }
 
-  private Loaded load(List<Long> seqs) {
+  /** Messages, and the failures before the attempts that are retries. */
+  private record Content(Loaded loaded, Map<Delivery, Failure> failures) {}
+
+  private Content load(List<Long> seqs, List<Delivery> retried) {
     long most = limit.bytes();
     try {
       Loaded loaded = store.load(seqs, most);
+      Map<Delivery, Failure> failures = retried.isEmpty() ? Map.of() : store.lastFailures(retried);
       limit.succeeded();
-      return loaded;
+      return new Content(loaded, failures);
     } catch (RuntimeException | OutOfMemoryError e) {
       OutOfMemoryError cause = Faults.outOfMemory(e);
       if (cause == null) {
