@@ -184,8 +184,9 @@ public final class InboxBuilder {
 
   /**
    * Gives every message something on its way in, on the thread that hands it in: a header with the
-   * trace context or the tenant, say. What it throws is thrown by {@code accept}. May be given
-   * several times; each sees what the one before has answered.
+   * trace context or the tenant, say. What it throws is thrown by {@code accept}; a message of a
+   * source is rejected with {@code PH-MAP-01}, as if the mapper had thrown it. May be given several
+   * times; each sees what the one before has answered.
    */
   public InboxBuilder stamping(UnaryOperator<Message> stamp) {
     draft.stamps.add(stamp);

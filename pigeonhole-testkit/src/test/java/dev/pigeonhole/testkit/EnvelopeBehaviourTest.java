@@ -9,6 +9,7 @@ import dev.pigeonhole.ChannelBuilder;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxException;
+import dev.pigeonhole.Message;
 import dev.pigeonhole.OnConflict;
 import dev.pigeonhole.Pigeonhole;
 import dev.pigeonhole.PoisonException;
@@ -144,6 +145,34 @@ class EnvelopeBehaviourTest {
     assertThat(code(answers.get(2))).isEqualTo(ErrorCode.ENVELOPE_UNMAPPABLE);
     assertThat(code(answers.get(3))).isEqualTo(ErrorCode.ENVELOPE_UNMAPPABLE);
     assertThat(code(answers.get(4))).isEqualTo(ErrorCode.ENVELOPE_UNMAPPABLE);
+  }
+
+  @Test
+  void ph_map_01_aStampThatThrowsRejectsThatMessageAloneAndIsGivenOnce() {
+    AtomicInteger given = new AtomicInteger();
+    Inbox inbox =
+        Inbox.on(store)
+            .channel(plain(Channel.named("c")))
+            .stamping(
+                message -> {
+                  given.incrementAndGet();
+                  if ("bad".equals(message.id())) {
+                    throw new IllegalStateException("no tenant");
+                  }
+                  return message;
+                })
+            .build();
+
+    List<Disposition> answers =
+        inbox.acceptor("c").accept(List.of(envelope("bad", "x"), envelope("m-1", "one")));
+
+    assertThat(code(answers.get(0))).isEqualTo(ErrorCode.ENVELOPE_UNMAPPABLE);
+    assertThat(((Disposition.Refused) answers.get(0)).reason())
+        .contains("stamp", "channel 'c'", "java.lang.IllegalStateException");
+    assertThat(answers).element(1).isEqualTo(DONE);
+    assertThat(given).hasValue(2);
+    assertThatThrownBy(() -> inbox.accept("c", Message.of("bad", "x")))
+        .isInstanceOf(IllegalStateException.class);
   }
 
   @Test

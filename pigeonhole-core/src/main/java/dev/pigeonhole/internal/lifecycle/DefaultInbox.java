@@ -220,9 +220,13 @@ public final class DefaultInbox implements Inbox {
 
   @Override
   public List<Acceptance> accept(String channel, List<Message> messages) {
-    ChannelSpec spec = channel(channel);
+    return accept(channel(channel), messages, this::stamped);
+  }
+
+  private List<Acceptance> accept(
+      ChannelSpec channel, List<Message> messages, UnaryOperator<Message> stamp) {
     try (Offer offer = new Offer(engine)) {
-      return answer(spec, messages, acceptor::accept, null, offer);
+      return answer(channel, messages, stamp, acceptor::accept, null, offer);
     }
   }
 
@@ -269,14 +273,21 @@ public final class DefaultInbox implements Inbox {
   private List<Acceptance> accept(
       Connection connection, ChannelSpec channel, List<Message> messages) {
     return answer(
-        channel, messages, batch -> store.acceptor().accept(connection, batch), connection, null);
+        channel,
+        messages,
+        this::stamped,
+        batch -> store.acceptor().accept(connection, batch),
+        connection,
+        null);
   }
 
   @Override
   public Acceptor acceptor(String channel) {
+    ChannelSpec spec = channel(channel);
     return new Router(
-        channel(channel),
-        messages -> accept(channel, messages),
+        spec,
+        this::stamped,
+        messages -> accept(spec, messages, UnaryOperator.identity()),
         unreadable -> refuseUnreadable(channel, unreadable));
   }
 
@@ -321,6 +332,7 @@ public final class DefaultInbox implements Inbox {
   private List<Acceptance> answer(
       ChannelSpec channel,
       List<Message> messages,
+      UnaryOperator<Message> stamp,
       Accepting accepting,
       @Nullable Connection joined,
       @Nullable Offer offer) {
@@ -328,7 +340,7 @@ public final class DefaultInbox implements Inbox {
     List<Intake.Checked> checked = new ArrayList<>(messages.size());
     List<Acceptance> answers;
     try {
-      answers = answers(channel, messages, checked, accepting, joined, offer);
+      answers = answers(channel, messages, stamp, checked, accepting, joined, offer);
     } catch (RuntimeException e) {
       if (!events.silent()) {
         events.tell(
@@ -361,6 +373,7 @@ public final class DefaultInbox implements Inbox {
   private List<Acceptance> answers(
       ChannelSpec channel,
       List<Message> messages,
+      UnaryOperator<Message> stamp,
       List<Intake.Checked> checked,
       Accepting accepting,
       @Nullable Connection joined,
@@ -368,7 +381,7 @@ public final class DefaultInbox implements Inbox {
     String channelName = channel.name();
     List<NewMessage> batch = new ArrayList<>(messages.size());
     for (Message message : messages) {
-      Intake.Checked each = intake.check(channel, stamped(message));
+      Intake.Checked each = intake.check(channel, stamp.apply(message));
       checked.add(each);
       if (each.message() != null && !each.ignored() && !each.allInline()) {
         batch.add(each.message());

@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.UnaryOperator;
 
 /** The sources of direct channels. Nothing waits behind them, so nothing ever pauses them. */
 public final class DirectFeeds {
@@ -70,6 +71,7 @@ public final class DirectFeeds {
   private static Router router(ChannelSpec channel, DirectChannels direct) {
     return new Router(
         channel,
+        UnaryOperator.identity(),
         messages -> direct.accept(channel, messages),
         unreadable -> direct.tellRejected(channel, unreadable));
   }

@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,17 +32,21 @@ final class Router implements Acceptor {
   private static final Disposition DONE = new Disposition.Done();
 
   private final ChannelSpec channel;
+  private final UnaryOperator<Message> stamp;
   private final Function<List<Message>, List<Acceptance>> accepting;
   private final Consumer<Acceptance.Rejected> onUnreadable;
 
   /**
+   * @param stamp of the inbox, which {@code accepting} does not give again
    * @param onUnreadable is told of envelopes that are no messages, which nobody else gets to see
    */
   Router(
       ChannelSpec channel,
+      UnaryOperator<Message> stamp,
       Function<List<Message>, List<Acceptance>> accepting,
       Consumer<Acceptance.Rejected> onUnreadable) {
     this.channel = channel;
+    this.stamp = stamp;
     this.accepting = accepting;
     this.onUnreadable = onUnreadable;
   }
@@ -67,12 +72,14 @@ final class Router implements Acceptor {
 
   /** Adds the message of the envelope, or answers why there is none. */
   private Acceptance.@Nullable Rejected read(Envelope envelope, List<Message> messages) {
+    String culprit = "mapper";
     try {
       Message message = Objects.requireNonNull(channel.mapper().toMessage(envelope), "no message");
       if (envelope.needsSource() && message.source().isEmpty()) {
         return rejected(sourceless(envelope));
       }
-      messages.add(message);
+      culprit = "stamp";
+      messages.add(Objects.requireNonNull(stamp.apply(message), "no message"));
       return null;
     } catch (StoreException e) {
       throw e; // it asks somebody who cannot say now
@@ -83,8 +90,9 @@ final class Router implements Acceptor {
       return rejected(
           new InboxException(
               ErrorCode.ENVELOPE_UNMAPPABLE,
-              "The mapper of channel '%s' threw %s for %s: %s. Correct the mapper, and send it again."
+              "The %s of channel '%s' threw %s for %s: %s. Correct the %1$s, and send it again."
                   .formatted(
+                      culprit,
                       channel.name(),
                       e.getClass().getName(),
                       Names.shown(envelope.toString()),
