@@ -27,9 +27,14 @@ final class OpenObservations<C extends Observation.Context> {
     return registry;
   }
 
-  void start(Received<?> attempt, Observation observation, C context) {
+  /** Whether it has started; one that has not is forgotten. */
+  boolean start(Received<?> attempt, Observation observation, C context) {
     open.put(attempt, new Open<>(observation, context));
-    observation.start();
+    boolean started = Quietly.run(observation::start);
+    if (!started) {
+      open.remove(attempt);
+    }
+    return started;
   }
 
   @Nullable Open<C> get(Received<?> attempt) {

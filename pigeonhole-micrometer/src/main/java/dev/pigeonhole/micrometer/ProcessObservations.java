@@ -5,6 +5,7 @@ import dev.pigeonhole.Received;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -70,14 +71,34 @@ public final class ProcessObservations implements Interceptor {
       next.proceed();
       return;
     }
-    open.start(received, observation, context);
-    try (Observation.Scope scope = observation.openScope()) {
+    if (!open.start(received, observation, context)) {
       next.proceed();
+      return;
+    }
+    try {
+      inScope(observation, next);
     } catch (Throwable e) {
       if (open.get(received) != null) { // else it has ended without us
-        observation.error(e);
+        boolean unused = Quietly.run(() -> observation.error(e));
       }
       throw e;
+    }
+  }
+
+  /** A scope that fails halfway must not stay on the thread, which goes on to other attempts. */
+  private void inScope(Observation observation, Next next) throws Exception {
+    Observation.Scope before = registry.getCurrentObservationScope();
+    AtomicReference<Observation.Scope> scope = new AtomicReference<>();
+    if (!Quietly.run(() -> scope.set(observation.openScope()))) {
+      registry.setCurrentObservationScope(before);
+    }
+    try {
+      next.proceed();
+    } finally {
+      Observation.Scope opened = scope.get();
+      if (opened != null && !Quietly.run(opened::close)) {
+        registry.setCurrentObservationScope(before);
+      }
     }
   }
 

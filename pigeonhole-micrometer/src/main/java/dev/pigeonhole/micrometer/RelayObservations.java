@@ -55,7 +55,7 @@ public final class RelayObservations
           Observation.createNotStarted(
               convention, RelayConvention.plain(), () -> context, registry);
       if (!observation.isNoop()) {
-        open.start(received, observation, context);
+        boolean unused = open.start(received, observation, context);
       }
     }
     next.proceed();

@@ -41,17 +41,22 @@ public final class StoredTraces implements UnaryOperator<Message> {
   /** The message with the trace context of this thread, if it has one and the message has none. */
   @Override
   public Message apply(Message message) {
-    TraceContext current = tracer.currentTraceContext().context();
-    if (current == null || carriesTrace(message.headers())) {
+    Map<String, String> fields = new LinkedHashMap<>();
+    if (!Quietly.run(() -> read(message.headers(), fields))) {
       return message;
     }
-    Map<String, String> fields = new LinkedHashMap<>();
-    propagator.inject(current, fields, RelayContext::put);
     Headers headers = message.headers();
     for (Map.Entry<String, String> each : fields.entrySet()) {
       headers = headers.with(each.getKey(), each.getValue());
     }
-    return message.headers(headers);
+    return fields.isEmpty() ? message : message.headers(headers);
+  }
+
+  private void read(Headers headers, Map<String, String> fields) {
+    TraceContext current = tracer.currentTraceContext().context();
+    if (current != null && !carriesTrace(headers)) {
+      propagator.inject(current, fields, RelayContext::put);
+    }
   }
 
   private boolean carriesTrace(Headers headers) {

@@ -8,6 +8,7 @@ import dev.pigeonhole.HandlerOption;
 import dev.pigeonhole.Message;
 import dev.pigeonhole.PoisonException;
 import dev.pigeonhole.RetryPolicy;
+import dev.pigeonhole.admin.DeliveryState;
 import dev.pigeonhole.outbox.Outbox;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
@@ -26,6 +27,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is observed of attempts, and under which names. */
 class ObservationsTest {
@@ -94,6 +97,78 @@ class ObservationsTest {
                 "messaging.message.conversation_id", "c-7"));
     assertThat(stopped.get(1).getHighCardinalityKeyValues())
         .isEqualTo(KeyValues.of("messaging.message.id", "m2", "pigeonhole.attempt", "1"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"start", "open", "close", "error", "stop"})
+  void anObservationHandlerThatFailsAffectsNoMessage(String failing) {
+    ObservationRegistry fragile = ObservationRegistry.create();
+    fragile.observationConfig().observationHandler(new Fragile(failing));
+    List<String> handled = new ArrayList<>();
+    TestInbox inbox =
+        TestInbox.of(
+                Channel.named("c")
+                    .on(String.class)
+                    .named("greeting")
+                    .handle(
+                        "h",
+                        text -> {
+                          handled.add(text);
+                          assertThat(fragile.getCurrentObservationScope() == null)
+                              .isEqualTo(failing.equals("start") || failing.equals("open"));
+                          handle(text);
+                        },
+                        HandlerOption.retrying(
+                            RetryPolicy.fixed(Duration.ofSeconds(1)).maxAttempts(1)))
+                    .build())
+            .with(it -> it.around(ProcessObservations.in(fragile)));
+    inbox.receive("m1", "fine");
+    inbox.receive("m2", "bad");
+    inbox.drain();
+
+    assertThat(handled).containsExactlyInAnyOrder("fine", "bad");
+    assertThat(inbox.find("m1", "h").orElseThrow().state()).isEqualTo(DeliveryState.COMPLETED);
+    assertThat(inbox.find("m2", "h").orElseThrow().lastFailure().orElseThrow().type())
+        .isEqualTo(IllegalStateException.class.getName());
+    assertThat(fragile.getCurrentObservationScope()).isNull();
+  }
+
+  private record Fragile(String failing) implements ObservationHandler<Observation.Context> {
+    private void reach(String step) {
+      if (step.equals(failing)) {
+        throw new UnsupportedOperationException(step);
+      }
+    }
+
+    @Override
+    public void onStart(Observation.Context context) {
+      reach("start");
+    }
+
+    @Override
+    public void onScopeOpened(Observation.Context context) {
+      reach("open");
+    }
+
+    @Override
+    public void onScopeClosed(Observation.Context context) {
+      reach("close");
+    }
+
+    @Override
+    public void onError(Observation.Context context) {
+      reach("error");
+    }
+
+    @Override
+    public void onStop(Observation.Context context) {
+      reach("stop");
+    }
+
+    @Override
+    public boolean supportsContext(Observation.Context context) {
+      return true;
+    }
   }
 
   @Test
