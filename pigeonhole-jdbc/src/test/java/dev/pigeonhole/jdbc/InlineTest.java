@@ -123,6 +123,43 @@ class InlineTest {
   }
 
   @ParameterizedTest
+  @MethodSource(ALL)
+  void anInterruptedHandlerInterruptsNeitherTheNextOneNorTheNextMessage(TestDatabase fresh) {
+    open(fresh);
+    List<String> interrupted = new CopyOnWriteArrayList<>();
+    Inbox inbox =
+        inbox(
+            type ->
+                type.handleInTransaction(
+                        "a",
+                        (text, tx) -> {
+                          note(tx, interrupted);
+                          if (text.equals("bad")) {
+                            throw new InterruptedException("as a client library says it");
+                          }
+                        },
+                        inline())
+                    .handleInTransaction("b", (text, tx) -> note(tx, interrupted), inline()));
+
+    List<Acceptance> answers =
+        inbox.accept("c", List.of(Message.of("m-1", "bad"), Message.of("m-2", "good")));
+
+    assertThat(Thread.interrupted()).as("the caller is told in the end").isTrue();
+    assertThat(interrupted).isEmpty();
+    assertThat(answers.get(0)).isInstanceOf(Acceptance.Unfinished.class);
+    assertThat(answers.get(1)).isInstanceOf(Acceptance.Accepted.class);
+    assertThat(effects("b")).isEqualTo(2);
+  }
+
+  private static void note(HandlerTransaction<String> tx, List<String> interrupted)
+      throws SQLException {
+    if (Thread.currentThread().isInterrupted()) {
+      interrupted.add(tx.delivery().message().id() + " " + tx.delivery().handler());
+    }
+    GuardRig.write(tx.connection(), tx.delivery().handler());
+  }
+
+  @ParameterizedTest
   @EnumSource(names = "POSTGRES")
   void whatIsStoredIsHandedOverBeforeInlineHandlersRun(DatabaseKind kind) throws Exception {
     open(TestDatabases.open(kind));

@@ -29,6 +29,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -91,6 +92,22 @@ public final class InlineHandlers {
    * @param joined null for transactions of our own
    */
   public Outcome run(@Nullable Connection joined, List<InlineCall> calls) {
+    AtomicBoolean interrupted = new AtomicBoolean();
+    try {
+      return run(joined, calls, interrupted);
+    } finally {
+      if (interrupted.get()) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /**
+   * @param interrupted is set if a handler was; the others run without that, for it would break
+   *     their way to the database, and in H2 the database itself
+   */
+  private Outcome run(
+      @Nullable Connection joined, List<InlineCall> calls, AtomicBoolean interrupted) {
     Map<String, Failure> failures = new LinkedHashMap<>();
     boolean ran = false;
     Instant known = null;
@@ -138,7 +155,7 @@ public final class InlineHandlers {
         events.tell(
             new InboxEvent.GuardFailed(events.inbox(), handler.key(), ref, failure, since(began)));
         if (cause instanceof InterruptedException) {
-          Thread.currentThread().interrupt();
+          interrupted.set(true);
         }
       } catch (StoreException e) {
         events.guardFailed(handler.key(), ref, e, since(began));

@@ -422,17 +422,25 @@ public final class DefaultInbox implements Inbox {
       Accepting accepting,
       @Nullable Connection joined) {
     List<Acceptance> answers = new ArrayList<>(checked.size());
-    for (int i = 0; i < checked.size(); i++) {
-      Intake.Checked each = checked.get(i);
-      NewMessage message = each.message();
-      Acceptance answer = stored.get(i);
-      if (message == null || each.ignored()) {
-        answers.add(Objects.requireNonNull(answer));
-        continue;
+    boolean interrupted = false;
+    try {
+      for (int i = 0; i < checked.size(); i++) {
+        Intake.Checked each = checked.get(i);
+        NewMessage message = each.message();
+        Acceptance answer = stored.get(i);
+        if (message == null || each.ignored()) {
+          answers.add(Objects.requireNonNull(answer));
+          continue;
+        }
+        answers.add(runInline(each, message, answer, accepting, joined));
+        interrupted |= Thread.interrupted(); // of a handler: for the caller, not the next message
+        if (answer == null) {
+          tellOddities(each, message, false);
+        }
       }
-      answers.add(runInline(each, message, answer, accepting, joined));
-      if (answer == null) {
-        tellOddities(each, message, false);
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
       }
     }
     return answers;
