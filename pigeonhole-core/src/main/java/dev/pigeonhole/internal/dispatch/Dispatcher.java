@@ -252,6 +252,11 @@ final class Dispatcher {
     return reads.canWalk();
   }
 
+  /** Whether a sweep has not come to its end. */
+  boolean sweepsOn() {
+    return reads.sweepsOn();
+  }
+
   /** Whether the last look went further, and not to the end. */
   boolean walksOn() {
     return reads.walksOn();

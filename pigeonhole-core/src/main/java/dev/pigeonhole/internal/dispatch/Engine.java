@@ -261,7 +261,7 @@ public final class Engine {
       }
       boolean settled = turnAndSettle();
       boolean kept = wasKeptFromStarting();
-      boolean further = walking && dispatcher.walksOn();
+      boolean further = (walking && dispatcher.walksOn()) || (!kept && dispatcher.sweepsOn());
       boolean givenBack = dispatcher.hasMail(); // such as what came too late after its beat
       settled |= turnAndSettle();
       kept |= givenBack && wasKeptFromStarting();

@@ -36,6 +36,7 @@ final class HandlerLine {
   int occupancy; // without the placed ones
   int placed;
   int waitingInKeys;
+  boolean forgotKeys; // rows that follow a head that is not due
   boolean refused; // what would be next was not admitted at the last turn
   volatile boolean paused; // read by whoever looks at the backlog, too
 

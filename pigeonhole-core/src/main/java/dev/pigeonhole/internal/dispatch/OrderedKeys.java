@@ -40,6 +40,7 @@ import java.util.TreeSet;
 final class OrderedKeys {
   private static final int MAX_WAITING_PER_CAPACITY = 20;
   private static final int AHEAD_AT_ONCE = 100;
+  private static final int ROWS_AT_ONCE = 2_000;
 
   /** Of each key, however crowded its handler is by others: else it would go on with the sweeps. */
   private static final int ALWAYS_KEPT = 4;
@@ -115,8 +116,9 @@ final class OrderedKeys {
         read.add(row);
       }
     }
-    if (!read.isEmpty()) {
-      putIntoKeys(read);
+    // In parts: of each, what may be forgotten is forgotten before the next one.
+    for (int from = 0; from < read.size(); from += ROWS_AT_ONCE) {
+      putIntoKeys(read.subList(from, Math.min(from + ROWS_AT_ONCE, read.size())));
     }
   }
 
@@ -199,6 +201,9 @@ final class OrderedKeys {
         keyOf(row).leftOut.add(row.cell());
         rows.forget(row);
       } else {
+        if (row.late() && rows.line(row.cell()).forgotKeys) {
+          keyOf(row).leftOut.add(row.cell()); // what follows may have been forgotten
+        }
         join(row);
       }
     }
@@ -347,6 +352,29 @@ final class OrderedKeys {
     } else if (!key.full() && key.nobodyCouldRun() && line.handler.families().size() == 1) {
       // Whoever comes next asks what stands before it anyway, though in its own family alone.
       line.keys.remove(hash);
+    } else if (mayForget(line) && key.waitsForHead()) {
+      forget(line, hash, key);
+    }
+  }
+
+  /** Beside keys that can run, a handler remembers so many whose head is not due. */
+  private static boolean mayForget(HandlerLine line) {
+    return line.keys.size() > 2 * line.capacity && line.handler.families().size() == 1;
+  }
+
+  /**
+   * Forgets a key whose head is not due: during an outage there may be a million of them. When its
+   * head comes back as due, what follows is asked for; a sweep finds it, too.
+   */
+  private void forget(HandlerLine line, long hash, KeyLine key) {
+    line.keys.remove(hash);
+    line.forgotKeys = true;
+    key.leftOut.forEach(cell -> hungry.remove(new KeyName(cell, hash)));
+    for (KeyLine.Member member : key.members.values()) {
+      if (member.runnable()) {
+        line.waitingInKeys--;
+        rows.forget(member.row());
+      }
     }
   }
 

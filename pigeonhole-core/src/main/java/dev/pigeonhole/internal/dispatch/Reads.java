@@ -58,6 +58,10 @@ final class Reads {
   private static final long LONGEST_DUE_PAUSE = Duration.ofMillis(200).toNanos();
   private static final int SHARE = 16;
   private static final int SWEEP_CHUNK = 200;
+
+  /** Of all cells together, unless there are very many. */
+  private static final int MOST_SWEPT = 4_000;
+
   private static final int CHUNKS_AT_ONCE = 10;
 
   /** More than this lies behind a cursor only where keys have no room; the sweep finds the rest. */
@@ -218,6 +222,11 @@ final class Reads {
   /** Whether a walk of this turn has not come to its end. */
   boolean walksOn() {
     return walksOn;
+  }
+
+  /** Whether a sweep has not come to its end. */
+  boolean sweepsOn() {
+    return !sweeping.isEmpty();
   }
 
   /** Whether a sweep has come to its end, or has gone on for a while. */
@@ -578,23 +587,26 @@ final class Reads {
 
   private void sweep(long now, ToIntFunction<List<Delivery>> found) {
     long began = nanos.getAsLong();
+    int each = Math.max(SHARE, Math.min(SWEEP_CHUNK, MOST_SWEPT / cells.size()));
     Map<Cell, Range> all = new HashMap<>();
     for (CellState cell : cells) {
       if (!cell.leaving && cell.cursor > 0 && line.apply(cell.cell).room() > 0) {
-        all.put(cell.cell, new Range(cell.cell, 0, cell.cursor, SWEEP_CHUNK));
+        all.put(cell.cell, new Range(cell.cell, 0, cell.cursor, each));
       }
     }
     sweeping =
         sweeping.isEmpty()
             ? List.copyOf(all.values())
             : sweeping.stream().filter(range -> all.containsKey(range.cell())).toList();
-    for (int i = 0; i < CHUNKS_AT_ONCE && !sweeping.isEmpty(); i++) {
+    long took = 0; // what is found behind keys whose head is not due costs questions each time
+    for (int i = 0; i < CHUNKS_AT_ONCE && took < LONGEST_WALK && !sweeping.isEmpty(); i++) {
       List<Delivery> rows = store.fresh(sweeping);
       Set<Cell> empty =
           empty(sweeping.stream().filter(range -> range.after() == 0).map(Range::cell), rows);
       cells.forEach(cell -> cell.noFresh |= empty.contains(cell.cell));
       add(rows, found);
       sweeping = unfinished(sweeping, rows);
+      took = nanos.getAsLong() - began;
     }
     sweepTook = nanos.getAsLong() - began;
     long pause = 20 * sweepTook;

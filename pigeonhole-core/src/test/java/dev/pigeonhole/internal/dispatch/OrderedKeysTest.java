@@ -210,6 +210,36 @@ class OrderedKeysTest {
     assertThat(rows.admitted).containsExactly(1L, 1L, 2L);
   }
 
+  /** During an outage the heads of very many keys may wait for their next attempt. */
+  @Test
+  void onlySomeKeysWhoseHeadIsNotDueAreKeptAndAllOfThemGoOn() {
+    int count = 10 * CAPACITY;
+    for (int key = 1; key <= count; key++) {
+      store(row(key, key, 1, true), row(1_000 + key, key), row(2_000 + key, key));
+    }
+    for (int key = 1; key <= count; key++) {
+      read(row(1_000 + key, key), row(2_000 + key, key));
+    }
+    assertThat(rows.admitted).isEmpty();
+    assertThat(line.keys).hasSizeLessThanOrEqualTo(2 * CAPACITY);
+    assertThat(rows.open).hasSizeLessThanOrEqualTo(2 * 2 * CAPACITY);
+    assertThat(line.waitingInKeys).isEqualTo(rows.open.size());
+
+    List<Long> expected = new ArrayList<>();
+    for (int key = 1; key <= count; key++) {
+      read(row(key, key, 1, true));
+      keys.refill();
+      end(row(key, key, 1, true), new Outcome.Completed());
+      end(row(1_000 + key, key), new Outcome.Completed());
+      end(row(2_000 + key, key), new Outcome.Completed());
+      expected.addAll(List.of((long) key, 1_000L + key, 2_000L + key));
+    }
+    assertThat(rows.admitted).isEqualTo(expected);
+    assertThat(line.keys).isEmpty();
+    assertThat(line.waitingInKeys).isZero();
+    assertThat(rows.open).isEmpty();
+  }
+
   @Test
   void aPoisonedHeadBlocksItsFollowers() {
     store(row(1, 7), row(2, 7), row(3, 7));
