@@ -9,6 +9,7 @@ import dev.pigeonhole.transport.Envelope;
 import dev.pigeonhole.transport.Sent;
 import dev.pigeonhole.transport.Transport;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -21,8 +22,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.common.InvalidRecordException;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.InterruptException;
+import org.apache.kafka.common.errors.InvalidTimestampException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.jspecify.annotations.Nullable;
 
@@ -36,6 +39,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class KafkaTransport implements Transport {
   private static final Duration CLOSE = Duration.ofSeconds(5);
+  private static final Duration LARGEST_CLOCK_ERROR = Duration.ofHours(1);
+
+  /** Others may share a batch of the client, and have invalid records, too. */
+  private static final int MOST_RESENDS = 3;
 
   private final ProducerSettings settings;
   private final String topic;
@@ -86,6 +93,26 @@ public final class KafkaTransport implements Transport {
     } catch (KafkaException e) {
       return Collections.nCopies(envelopes.size(), notFound(e));
     }
+    List<Sent> sent = sendOnce(envelopes, end);
+    for (int again = 0; again < MOST_RESENDS; again++) {
+      List<Integer> places = new ArrayList<>();
+      for (int i = 0; i < envelopes.size(); i++) {
+        if (wasBesideInvalidOne(sent.get(i))) {
+          places.add(i);
+        }
+      }
+      if (places.isEmpty() || end - System.nanoTime() <= 0) {
+        break;
+      }
+      List<Sent> next = sendOnce(places.stream().<Envelope>map(envelopes::get).toList(), end);
+      for (int i = 0; i < next.size(); i++) {
+        sent.set(places.get(i), next.get(i));
+      }
+    }
+    return sent;
+  }
+
+  private List<Sent> sendOnce(List<Envelope> envelopes, long end) throws InterruptedException {
     List<Future<?>> started = new ArrayList<>(envelopes.size());
     Future<?> silent = null;
     for (Envelope envelope : envelopes) {
@@ -96,10 +123,21 @@ public final class KafkaTransport implements Transport {
       }
     }
     List<Sent> sent = new ArrayList<>(started.size());
-    for (Future<?> each : started) {
-      sent.add(outcome(each, end));
+    for (int i = 0; i < started.size(); i++) {
+      sent.add(outcome(envelopes.get(i), started.get(i), end));
     }
     return sent;
+  }
+
+  /**
+   * The brokers reject a whole batch of the client if one of its records is invalid. Of the others
+   * the client says so with its plainest exception.
+   */
+  private static boolean wasBesideInvalidOne(Sent sent) {
+    return sent instanceof Sent.Failed failed
+        && !(failed.cause() instanceof PoisonException)
+        && failed.cause().getCause() != null
+        && failed.cause().getCause().getClass() == KafkaException.class;
   }
 
   private Sent notFound(KafkaException failure) {
@@ -137,18 +175,18 @@ public final class KafkaTransport implements Transport {
     }
   }
 
-  private Sent outcome(Future<?> sending, long end) throws InterruptedException {
+  private Sent outcome(Envelope envelope, Future<?> sending, long end) throws InterruptedException {
     try {
       sending.get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
       return new Sent.Confirmed();
     } catch (ExecutionException e) {
-      return judge(e.getCause() == null ? e : e.getCause());
+      return judge(envelope, e.getCause() == null ? e : e.getCause());
     } catch (TimeoutException e) {
       return unconfirmed(e);
     }
   }
 
-  private Sent judge(Throwable failure) {
+  private Sent judge(Envelope envelope, Throwable failure) {
     if (failure instanceof RecordTooLargeException) {
       return new Sent.Failed(
           new PoisonException(
@@ -157,10 +195,27 @@ public final class KafkaTransport implements Transport {
                   .formatted(topic, failure.getMessage()),
               failure));
     }
+    if (failure instanceof InvalidRecordException || isTooOld(envelope, failure)) {
+      return new Sent.Failed(
+          new PoisonException(
+              ErrorCode.ENVELOPE_UNMAPPABLE,
+              "Topic '%s' does not accept this record: %s. Change the message, or the settings of the topic."
+                  .formatted(topic, failure.getMessage()),
+              failure));
+    }
     if (failure instanceof InboxException) {
       return new Sent.Failed(failure);
     }
     return Destination.isMissing(failure) ? unroutable() : unconfirmed(failure);
+  }
+
+  /** A recent time is rejected only where clocks differ, which is not the message's fault. */
+  private static boolean isTooOld(Envelope envelope, Throwable failure) {
+    return failure instanceof InvalidTimestampException
+        && envelope
+            .sentAt()
+            .filter(at -> at.isBefore(Instant.now().minus(LARGEST_CLOCK_ERROR)))
+            .isPresent();
   }
 
   private Sent unroutable() {

@@ -15,10 +15,12 @@ import dev.pigeonhole.transport.Envelope;
 import dev.pigeonhole.transport.Sent;
 import dev.pigeonhole.transport.Transport;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.UnaryOperator;
@@ -265,6 +267,47 @@ class KafkaTransportTest extends BrokerTransportContract {
       assertThat(topic.received()).hasSize(1);
       transport.close();
     }
+  }
+
+  @Test
+  void aRecordThatACompactedTopicDoesNotAcceptFailsForGoodAndTheOthersAreSent()
+      throws InterruptedException {
+    invalid(Map.of("cleanup.policy", "compact"), TestBroker.envelope("orders", "invalid").build());
+  }
+
+  @Test
+  void aRecordThatIsTooOldForItsTopicFailsForGoodAndTheOthersAreSent() throws InterruptedException {
+    invalid(
+        Map.of("message.timestamp.before.max.ms", "60000"),
+        TestBroker.envelope("orders", "invalid")
+            .key("k-2")
+            .sentAt(Instant.now().minus(Duration.ofDays(1)))
+            .build());
+  }
+
+  /** All go to the brokers in one batch of the client. */
+  private static void invalid(Map<String, String> settings, Envelope invalid)
+      throws InterruptedException {
+    String topic = "picky-" + UUID.randomUUID();
+    server.createTopic(topic, 1, settings);
+    Transport transport =
+        KafkaTransport.topic(
+            Map.of("bootstrap.servers", server.bootstrap(), "linger.ms", "500"), topic);
+    List<Sent> sent =
+        transport.send(
+            List.of(
+                TestBroker.envelope("orders", "first").key("k-1").build(),
+                invalid,
+                TestBroker.envelope("orders", "last").key("k-3").build()),
+            LIMIT);
+    transport.close();
+
+    assertThat(((Sent.Failed) sent.get(1)).cause())
+        .isInstanceOf(PoisonException.class)
+        .hasMessageStartingWith("PH-MAP-01")
+        .hasMessageContaining(topic);
+    assertThat(List.of(sent.get(0), sent.get(2)))
+        .containsExactly(new Sent.Confirmed(), new Sent.Confirmed());
   }
 
   @Override
