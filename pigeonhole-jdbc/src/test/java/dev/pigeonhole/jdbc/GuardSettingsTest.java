@@ -104,7 +104,7 @@ class GuardSettingsTest {
         switch (rig.database.kind()) {
           case POSTGRES ->
               "SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings"
-                  + " WHERE name LIKE '%timeout' OR name LIKE 'enable%' OR name = 'plan_cache_mode'";
+                  + " WHERE name LIKE '%timeout' OR name LIKE 'enable%' OR name IN ('plan_cache_mode', 'jit')";
           case MARIADB -> "SELECT CONCAT(@@innodb_lock_wait_timeout, ' ', @@sql_mode)";
           case H2 -> "CALL LOCK_TIMEOUT()";
         };
