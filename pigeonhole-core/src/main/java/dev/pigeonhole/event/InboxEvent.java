@@ -219,7 +219,10 @@ public sealed interface InboxEvent {
       String inbox, String handler, MessageRef message, Failure failure, Duration took)
       implements OfGuard {}
 
-  /** A settle was refused: somebody else had settled the delivery. */
+  /**
+   * A settle was refused, or a delivery could not begin: another node or an operator had settled
+   * it, or the database has lost it.
+   */
   record Refused(String inbox, String handler, long seq) implements OfHandler {}
 
   /** An attempt ignores its timeout; its slot was replaced. */

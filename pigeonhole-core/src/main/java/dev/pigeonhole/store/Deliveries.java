@@ -5,7 +5,6 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 
 /**
  * Reading and settling. Reads write nothing and lock nothing; what they cost is what they return,
@@ -77,10 +76,10 @@ public interface Deliveries {
 
   /**
    * Marks rows with an incarnation before they are dispatched, without touching version or
-   * counters. Answers those that no longer exist at their version, or that somebody else is working
-   * on in a transaction; it never waits for one.
+   * counters. It waits for no other transaction: a row that one holds is not marked, and named in
+   * the result, like a row that no longer exists at its version.
    *
    * @param lone whether each runs alone in its process, which counts one crash until it is settled
    */
-  Set<Delivery> mark(List<Delivery> deliveries, long incarnation, boolean lone);
+  MarkResult mark(List<Delivery> deliveries, long incarnation, boolean lone);
 }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.store.Delivery;
+import dev.pigeonhole.store.MarkResult;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.Transactions;
 import dev.pigeonhole.store.Transactions.WorkFailedException;
@@ -197,21 +198,25 @@ public class TransactionFaultTest {
     rig.accept(rig.message("free", rig.a));
     List<Delivery> both = rig.open(rig.a, 10);
     Delivery held = both.get(0);
-    AtomicReference<Set<Delivery>> notMarked = new AtomicReference<>();
+    rig.accept(rig.message("settled", rig.a));
+    List<Delivery> all = rig.open(rig.a, 10);
+    Delivery settled = all.stream().filter(each -> !both.contains(each)).findFirst().orElseThrow();
+    assertThat(rig.complete(List.of(settled))).isEmpty();
+    AtomicReference<MarkResult> result = new AtomicReference<>();
     AtomicBoolean waited = new AtomicBoolean();
     transactions(rig)
         .run(
             List.of(held),
             (row, connection) -> {
-              CompletableFuture<Set<Delivery>> marking =
-                  CompletableFuture.supplyAsync(() -> rig.store.deliveries().mark(both, 7, false));
+              CompletableFuture<MarkResult> marking =
+                  CompletableFuture.supplyAsync(() -> rig.store.deliveries().mark(all, 7, false));
               while (!marking.isDone()) { // a wait for a lock takes seconds before it is given up
                 waited.compareAndSet(false, LockWaits.isOne(database));
               }
-              notMarked.set(marking.get());
+              result.set(marking.get());
             });
 
-    assertThat(notMarked.get()).containsExactly(held);
+    assertThat(result.get()).isEqualTo(new MarkResult(Set.of(settled), Set.of(held)));
     assertThat(waited).isFalse();
   }
 

@@ -80,7 +80,8 @@ abstract class SettleContract extends StoreFixture {
     Delivery forgotten = ofAnotherMessage(real, "other");
 
     outcomes().values().forEach(outcome -> refused(forgotten, outcome));
-    assertThat(store.deliveries().mark(List.of(forgotten), 7, true)).containsExactly(forgotten);
+    assertThat(store.deliveries().mark(List.of(forgotten), 7, true).gone())
+        .containsExactly(forgotten);
     assertThat(fresh(a)).contains(real);
     assertThat(view("m", a).failures()).isZero();
     settle(real, completed());

@@ -12,6 +12,7 @@ import dev.pigeonhole.store.DuePosition;
 import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
 import dev.pigeonhole.store.Loaded;
+import dev.pigeonhole.store.MarkResult;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.SettleResult;
 import dev.pigeonhole.store.Settlement;
@@ -196,7 +197,7 @@ final class MemoryDeliveries implements Deliveries {
   }
 
   @Override
-  public Set<Delivery> mark(List<Delivery> deliveries, long incarnation, boolean lone) {
+  public MarkResult mark(List<Delivery> deliveries, long incarnation, boolean lone) {
     CrashPoints.reach("mark.before-commit");
     Set<Delivery> missing =
         tables.commit(
@@ -213,7 +214,7 @@ final class MemoryDeliveries implements Deliveries {
               return missed;
             });
     CrashPoints.reach("mark.after-commit");
-    return missing;
+    return missing.isEmpty() ? MarkResult.allMarked() : new MarkResult(missing, Set.of());
   }
 
   private static OpenRow marked(OpenRow row, long incarnation, boolean lone) {

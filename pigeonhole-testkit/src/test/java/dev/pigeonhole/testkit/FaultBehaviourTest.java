@@ -21,6 +21,7 @@ import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.MarkResult;
 import dev.pigeonhole.store.NodeRow;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.StoreException;
@@ -215,19 +216,7 @@ class FaultBehaviourTest {
   void aMarkThatFailedIsOwedAgain() {
     AtomicInteger calls = new AtomicInteger();
     AtomicInteger marked = new AtomicInteger();
-    TestInbox single =
-        TestInbox.on(
-                store,
-                new TestClock(),
-                Channel.named("c").on(String.class).handle("h", ran::add).build())
-            .with(
-                it ->
-                    it.lanes(1)
-                        .concurrency(1)
-                        .batchSize(1)
-                        .restartDelay(ofMillis(1))
-                        .deadAfter(ofMinutes(5)))
-            .patience(ofMinutes(3));
+    TestInbox single = single();
     try (single) {
       single.inbox();
       leaveUncleanly();
@@ -247,6 +236,53 @@ class FaultBehaviourTest {
     }
     assertThat(ran).hasSize(30);
     assertThat(marked).hasValue(10 * 1 + 4 * 1);
+  }
+
+  /** With a single slot, which begins one delivery after the other. */
+  private TestInbox single() {
+    return TestInbox.on(
+            store,
+            new TestClock(),
+            Channel.named("c").on(String.class).handle("h", ran::add).build())
+        .with(
+            it ->
+                it.lanes(1)
+                    .concurrency(1)
+                    .batchSize(1)
+                    .restartDelay(ofMillis(1))
+                    .deadAfter(ofMinutes(5)))
+        .patience(ofMinutes(3));
+  }
+
+  /** The old owner's session may hold its rows for an hour after it was declared dead. */
+  @Test
+  void rowsThatAnotherTransactionHoldsAreNeitherToldAsRefusedNorLost() {
+    inbox.inbox();
+    leaveSuspectsBehind();
+    receive("x");
+    AtomicInteger held = new AtomicInteger();
+    AtomicInteger heldAlone = new AtomicInteger();
+    store.around(
+        "mark",
+        call -> {
+          boolean lone = (Boolean) call.argument(2);
+          if ((lone ? heldAlone : held).incrementAndGet() > 3) {
+            return call.proceed();
+          }
+          return new MarkResult(Set.of(), deliveries(call.argument(0)));
+        });
+
+    inbox.start().awaitDrained();
+
+    assertThat(held).hasValueGreaterThan(3);
+    assertThat(heldAlone).hasValueGreaterThan(3);
+    assertThat(events.heard(InboxEvent.Refused.class)).isFalse();
+    assertThat(inbox).has(2 * (3 + 12), DeliveryState.COMPLETED);
+    assertThat(inbox.deliveries()).allMatch(view -> view.crashes() == 0);
+  }
+
+  private static Set<Delivery> deliveries(Object list) {
+    return ((List<?>) list).stream().map(Delivery.class::cast).collect(Collectors.toSet());
   }
 
   /** Cells of a node that died, with nothing of it marked. */

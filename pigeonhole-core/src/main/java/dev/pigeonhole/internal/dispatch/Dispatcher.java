@@ -99,7 +99,8 @@ final class Dispatcher {
     this.keys =
         new OrderedKeys(
             store, lines.all(), new KeyedRows(lines, cells, open, reads, settler, this::admit));
-    this.loader = new Loader(store, endings, node, settings, lines, cells, open, this::gone);
+    this.loader =
+        new Loader(store, endings, node, settings, lines, cells, open, this::gone, this::notOurs);
   }
 
   // ---- mail, from any thread
@@ -465,7 +466,7 @@ final class Dispatcher {
       free =
           open.isHanded(row)
               && cells.contains(row.cell())
-              && store.mark(List.of(row), node.incarnation(), false).isEmpty();
+              && store.mark(List.of(row), node.incarnation(), false).complete();
     } catch (StoreException e) {
       LOG.debug("Check for blocking rows failed: delivery={}", row, e);
     } finally {

@@ -9,6 +9,7 @@ import dev.pigeonhole.internal.rescue.Node;
 import dev.pigeonhole.store.Deliveries;
 import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.Loaded;
+import dev.pigeonhole.store.MarkResult;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.store.StoredMessage;
 import java.util.ArrayList;
@@ -36,9 +37,11 @@ final class Loader {
   private final OpenRows open;
   private final LoadLimit limit;
   private final Consumer<Delivery> gone;
+  private final Consumer<Delivery> locked;
 
   /**
    * @param gone is notified of rows that another node or an operator has settled
+   * @param locked is notified of rows that another transaction holds, so that they cannot be marked
    */
   Loader(
       Deliveries store,
@@ -48,7 +51,8 @@ final class Loader {
       HandlerLines lines,
       OwnedCells cells,
       OpenRows open,
-      Consumer<Delivery> gone) {
+      Consumer<Delivery> gone,
+      Consumer<Delivery> locked) {
     this.store = store;
     this.endings = endings;
     this.node = node;
@@ -58,6 +62,7 @@ final class Loader {
     this.open = open;
     this.limit = new LoadLimit(settings.loadBytes());
     this.gone = gone;
+    this.locked = locked;
   }
 
   /**
@@ -78,10 +83,11 @@ final class Loader {
       return null;
     }
     for (Work work : works(List.of(row), normal, Set.of())) {
-      if (!store.mark(List.of(row), node.incarnation(), true).contains(row)) {
+      MarkResult result = store.mark(List.of(row), node.incarnation(), true);
+      if (result.complete()) {
         return work;
       }
-      gone.accept(row);
+      leaveOut(result);
     }
     return null;
   }
@@ -99,14 +105,21 @@ final class Loader {
     if (toMark.isEmpty()) {
       return rows;
     }
-    Set<Delivery> settled = store.mark(toMark, node.incarnation(), false);
+    MarkResult result = store.mark(toMark, node.incarnation(), false);
     marks.forEach(cells::marked); // only now: a mark that failed is owed again
     marked.addAll(toMark);
-    if (settled.isEmpty()) {
+    if (result.complete()) {
       return rows;
     }
-    settled.forEach(gone);
-    return rows.stream().filter(row -> !settled.contains(row)).toList();
+    leaveOut(result);
+    return rows.stream()
+        .filter(row -> !result.gone().contains(row) && !result.locked().contains(row))
+        .toList();
+  }
+
+  private void leaveOut(MarkResult result) {
+    result.gone().forEach(gone);
+    result.locked().forEach(locked);
   }
 
   /**

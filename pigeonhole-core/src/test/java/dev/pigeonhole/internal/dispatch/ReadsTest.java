@@ -14,6 +14,7 @@ import dev.pigeonhole.store.DuePosition;
 import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
 import dev.pigeonhole.store.Loaded;
+import dev.pigeonhole.store.MarkResult;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.SettleResult;
 import dev.pigeonhole.store.Settlement;
@@ -120,7 +121,7 @@ class ReadsTest {
     }
 
     @Override
-    public Set<Delivery> mark(List<Delivery> deliveries, long incarnation, boolean lone) {
+    public MarkResult mark(List<Delivery> deliveries, long incarnation, boolean lone) {
       throw new UnsupportedOperationException();
     }
   }

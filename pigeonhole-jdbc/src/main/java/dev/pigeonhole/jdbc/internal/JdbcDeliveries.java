@@ -12,6 +12,7 @@ import dev.pigeonhole.store.Delivery;
 import dev.pigeonhole.store.DueRange;
 import dev.pigeonhole.store.DueRead;
 import dev.pigeonhole.store.Loaded;
+import dev.pigeonhole.store.MarkResult;
 import dev.pigeonhole.store.Range;
 import dev.pigeonhole.store.SettleResult;
 import dev.pigeonhole.store.Settlement;
@@ -194,11 +195,11 @@ final class JdbcDeliveries implements Deliveries {
   }
 
   @Override
-  public Set<Delivery> mark(List<Delivery> deliveries, long incarnation, boolean lone) {
+  public MarkResult mark(List<Delivery> deliveries, long incarnation, boolean lone) {
     if (deliveries.isEmpty()) {
-      return Set.of();
+      return MarkResult.allMarked();
     }
-    Set<Delivery> marked =
+    MarkResult result =
         jdbc.transaction(
             session -> {
               // Locked rows are left out: a unit of a node that seems dead may still hold them.
@@ -210,11 +211,16 @@ final class JdbcDeliveries implements Deliveries {
                     (params, each) -> Named.bind(params.add(incarnation).add(lone ? 1 : 0), each));
               }
               CrashPoints.reach("mark.before-commit");
-              return there;
+              Set<Delivery> missing = new LinkedHashSet<>(deliveries);
+              missing.removeAll(there);
+              if (missing.isEmpty()) {
+                return MarkResult.allMarked();
+              }
+              Set<Delivery> locked = statements.there(session, List.copyOf(missing));
+              missing.removeAll(locked);
+              return new MarkResult(missing, locked);
             });
     CrashPoints.reach("mark.after-commit");
-    Set<Delivery> gone = new LinkedHashSet<>(deliveries);
-    gone.removeAll(marked);
-    return gone;
+    return result;
   }
 }
