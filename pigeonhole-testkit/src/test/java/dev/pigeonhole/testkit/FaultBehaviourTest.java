@@ -238,6 +238,44 @@ class FaultBehaviourTest {
     assertThat(marked).hasValue(10 * 1 + 4 * 1);
   }
 
+  /** Only what could begin may have killed its node, so only that counts. */
+  @ParameterizedTest
+  @ValueSource(strings = {"load", "mark"})
+  void whatCouldNotBeginUsesUpNoProbation(String method) {
+    AtomicInteger notBegun = new AtomicInteger();
+    AtomicInteger marked = new AtomicInteger();
+    TestInbox single = single();
+    try (single) {
+      single.inbox();
+      leaveUncleanly();
+      store.around(
+          "mark",
+          call -> {
+            if (method.equals("mark") && notBegun.incrementAndGet() <= 30) {
+              return new MarkResult(Set.of(), deliveries(call.argument(0)));
+            }
+            if (!method.equals("load") || notBegun.get() >= 30) {
+              marked.incrementAndGet();
+            }
+            return call.proceed();
+          });
+      store.around(
+          "load",
+          call -> {
+            if (method.equals("load") && notBegun.incrementAndGet() <= 30) {
+              throw new IllegalStateException("not loaded");
+            }
+            return call.proceed();
+          });
+      for (int i = 0; i < 30; i++) {
+        single.receive("m" + i, "x" + i);
+      }
+      single.start().awaitDrained();
+    }
+    assertThat(ran).hasSize(30);
+    assertThat(marked).hasValue(10 * 1 + 4 * 1);
+  }
+
   /** With a single slot, which begins one delivery after the other. */
   private TestInbox single() {
     return TestInbox.on(

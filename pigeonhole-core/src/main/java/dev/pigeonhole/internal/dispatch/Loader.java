@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -73,7 +74,13 @@ final class Loader {
    */
   List<Work> load(List<Delivery> rows, long normal) {
     Set<Delivery> marked = new HashSet<>();
-    return works(markIfOnProbation(rows, marked), normal, marked);
+    List<Delivery> left = markIfOnProbation(rows, marked);
+    try {
+      return works(left, normal, marked);
+    } catch (RuntimeException | Error e) {
+      marked.forEach(this::owedAgain); // none of them begins
+      throw e;
+    }
   }
 
   /** The work of a suspect, whose mark says that it runs alone; null if it is not to be run. */
@@ -82,7 +89,7 @@ final class Loader {
       poisonKiller(row);
       return null;
     }
-    for (Work work : works(List.of(row), normal, Set.of())) {
+    for (Work work : works(List.of(row), normal, new HashSet<>())) {
       MarkResult result = store.mark(List.of(row), node.incarnation(), true);
       if (result.complete()) {
         return work;
@@ -106,15 +113,15 @@ final class Loader {
       return rows;
     }
     MarkResult result = store.mark(toMark, node.incarnation(), false);
-    marks.forEach(cells::marked); // only now: a mark that failed is owed again
-    marked.addAll(toMark);
-    if (result.complete()) {
-      return rows;
+    Predicate<Delivery> isLeft =
+        row -> !result.gone().contains(row) && !result.locked().contains(row);
+    for (Delivery row : toMark) { // only now: a mark that failed is owed again
+      if (isLeft.test(row) && marked.add(row)) {
+        countMark(row, 1);
+      }
     }
     leaveOut(result);
-    return rows.stream()
-        .filter(row -> !result.gone().contains(row) && !result.locked().contains(row))
-        .toList();
+    return result.complete() ? rows : rows.stream().filter(isLeft).toList();
   }
 
   private void leaveOut(MarkResult result) {
@@ -170,9 +177,20 @@ final class Loader {
   /** The load was full before its turn came. */
   private void waitsFirst(Delivery row, Set<Delivery> marked) {
     lines.of(row.cell()).waitsFirst(row);
+    if (marked.remove(row)) {
+      owedAgain(row);
+    }
+  }
+
+  /** It is marked once more when its turn comes. */
+  private void owedAgain(Delivery row) {
+    countMark(row, -1);
+  }
+
+  private void countMark(Delivery row, int marks) {
     CellState cell = cells.get(row.cell());
-    if (cell != null && marked.contains(row)) {
-      cells.marked(cell, -1); // it is marked once more when its turn comes
+    if (cell != null) {
+      cells.marked(cell, marks);
     }
   }
 
