@@ -54,7 +54,8 @@ public interface MessageSource {
 
   /**
    * Takes nothing more, acknowledges what has been accepted, and leaves the rest to the next
-   * consumer. Returns when that is done, or after this time.
+   * consumer. Returns when that is done, or after this time. The inbox stops all its sources at the
+   * same time, each on a thread of its own, and interrupts them if its own stop is interrupted.
    */
   void stop(Duration patience);
 }

@@ -51,6 +51,7 @@ class SourceBehaviourTest {
     volatile @Nullable Acceptor acceptor;
     volatile @Nullable Duration patience;
     volatile boolean broken;
+    volatile Runnable stopping = () -> {};
 
     @Override
     public String name() {
@@ -83,20 +84,24 @@ class SourceBehaviourTest {
     public void stop(Duration patience) {
       told.add("stop");
       this.patience = patience;
+      stopping.run();
     }
 
     List<Disposition> pour(String prefix, int count) {
       List<Envelope> envelopes = new ArrayList<>();
       for (int i = 0; i < count; i++) {
-        envelopes.add(
-            Envelope.of("tap", "kitchen")
-                .id(prefix + i)
-                .type("String")
-                .contentType("text/plain;charset=utf-8")
-                .body("x".getBytes(StandardCharsets.UTF_8))
-                .build());
+        envelopes.add(envelope(prefix + i));
       }
       return pour(envelopes);
+    }
+
+    static Envelope envelope(String id) {
+      return Envelope.of("tap", "kitchen")
+          .id(id)
+          .type("String")
+          .contentType("text/plain;charset=utf-8")
+          .body("x".getBytes(StandardCharsets.UTF_8))
+          .build();
     }
 
     List<Disposition> pour(List<Envelope> envelopes) {
@@ -170,6 +175,67 @@ class SourceBehaviourTest {
     assertThat(tap.patience).isEqualTo(ofSeconds(5)); // the inbox's stopGrace
     running = inbox.start();
     assertThat(tap.told).containsExactly("start", "stop", "start");
+  }
+
+  @Test
+  void aSourceThatHangsWhileItStopsLeavesTheOthersTheWholeGrace() throws Exception {
+    CountDownLatch accepting = new CountDownLatch(1);
+    CountDownLatch end = new CountDownLatch(1);
+    HookedStore hanging =
+        new HookedStore(store)
+            .around(
+                "acceptTogether",
+                step -> {
+                  accepting.countDown();
+                  end.await();
+                  return step.proceed();
+                });
+    MemoryQueue queue = MemoryQueue.named("hanging");
+    Tap last = new Tap();
+    Channel channel = Channel.named("c").on(String.class).handle("h", text -> {}).build();
+    try {
+      start(builder(hanging, channel, tap, queue.source(), last));
+      queue.send(Tap.envelope("m"));
+      assertThat(accepting.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+
+      running.close();
+    } finally {
+      end.countDown();
+    }
+    assertThat(tap.patience).isEqualTo(ofSeconds(5));
+    assertThat(last.patience).as("grace of the source behind").isEqualTo(ofSeconds(5));
+  }
+
+  @Test
+  void anInterruptedStopInterruptsEverySourceThatStops() throws Exception {
+    CountDownLatch stopping = new CountDownLatch(2);
+    CountDownLatch never = new CountDownLatch(1);
+    AtomicInteger interrupted = new AtomicInteger();
+    Channel channel = Channel.named("c").on(String.class).handle("h", text -> {}).build();
+    Runnable wait =
+        () -> {
+          stopping.countDown();
+          try {
+            never.await();
+          } catch (InterruptedException e) {
+            interrupted.incrementAndGet();
+            Thread.currentThread().interrupt();
+          }
+        };
+    tap.stopping = wait;
+    Tap other = new Tap();
+    other.stopping = wait;
+    start(builder(channel, tap, other));
+    Thread closing = new Thread(running::close);
+    closing.start();
+    try {
+      assertThat(stopping.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      closing.interrupt();
+      closing.join(PATIENCE.toMillis());
+      assertThat(interrupted).hasValue(2);
+    } finally {
+      never.countDown();
+    }
   }
 
   @Test

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.slf4j.Logger;
@@ -18,6 +19,9 @@ import org.slf4j.LoggerFactory;
  */
 final class Sources {
   private static final Logger LOG = LoggerFactory.getLogger(Sources.class);
+
+  /** What a source may need to return after its patience. */
+  private static final Duration BEYOND_PATIENCE = Duration.ofMillis(300);
 
   /** A source and the channel it feeds. */
   record Feed(String channel, MessageSource source) {}
@@ -55,16 +59,43 @@ final class Sources {
     each("resumed", MessageSource::resume);
   }
 
-  /** All of them together have this long. */
+  /**
+   * Stops all at the same time, so that one that hangs neither lets the others receive meanwhile
+   * nor uses up their patience. An interrupt reaches all of them.
+   */
   synchronized void stop(Duration patience) {
-    long end = System.nanoTime() + patience.toNanos();
-    each(
-        "stopped",
-        source -> {
-          long left = Math.max(0, end - System.nanoTime());
-          source.stop(Duration.ofMillis((left + 999_999) / 1_000_000));
-        });
+    long end = System.nanoTime() + patience.plus(BEYOND_PATIENCE).toNanos();
+    List<Thread> stopping = new ArrayList<>();
+    for (Feed feed : started) {
+      Runnable stop = () -> on(feed, "stopped", source -> source.stop(patience));
+      Thread thread = new Thread(stop, "pigeonhole-" + feed.channel() + "-source-stop");
+      thread.setDaemon(true);
+      try {
+        thread.start();
+        stopping.add(thread);
+      } catch (OutOfMemoryError e) { // no more threads
+        stop.run();
+      }
+    }
     started.clear();
+    if (!Uninterrupted.await(end, left -> awaitAll(stopping, end))) {
+      LOG.warn("Sources still stopping after {}: threads={}", patience, stopping);
+    }
+  }
+
+  private static boolean awaitAll(List<Thread> threads, long end) throws InterruptedException {
+    try {
+      for (Thread thread : threads) {
+        long left = end - System.nanoTime();
+        if (left > 0) {
+          TimeUnit.NANOSECONDS.timedJoin(thread, left);
+        }
+      }
+    } catch (InterruptedException e) {
+      threads.forEach(Thread::interrupt);
+      throw e;
+    }
+    return threads.stream().noneMatch(Thread::isAlive);
   }
 
   /** Without the lock, which a stop may hold for long: the sources themselves are always there. */
@@ -77,12 +108,14 @@ final class Sources {
   }
 
   private void each(String what, Consumer<MessageSource> action) {
-    for (Feed feed : started) {
-      try {
-        action.accept(feed.source());
-      } catch (Throwable e) { // such as classes that are gone while the application stops
-        LOG.error("Source {} could not be {}", feed.source().name(), what, e);
-      }
+    started.forEach(feed -> on(feed, what, action));
+  }
+
+  private static void on(Feed feed, String what, Consumer<MessageSource> action) {
+    try {
+      action.accept(feed.source());
+    } catch (Throwable e) { // such as classes that are gone while the application stops
+      LOG.error("Source {} could not be {}", feed.source().name(), what, e);
     }
   }
 }
