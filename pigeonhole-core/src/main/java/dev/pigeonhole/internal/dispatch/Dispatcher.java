@@ -65,6 +65,7 @@ final class Dispatcher {
   private final Mail mail;
   private final Mail.WakeUp wakeUp;
   private final Mail.WakeUp lookUp;
+  private final Mail.WakeUp slotFree;
 
   /** The place of what comes in without a priority at this turn. */
   private long normal;
@@ -88,6 +89,7 @@ final class Dispatcher {
     this.mail = new Mail(settings.loadBytes());
     this.wakeUp = mail.wakeUp(this::wakeReads);
     this.lookUp = mail.wakeUp(this::lookNow);
+    this.slotFree = mail.wakeUp(() -> {}); // each turn looks at what the slots may begin
     this.events = events;
     this.settings = settings;
     this.node = node;
@@ -112,6 +114,11 @@ final class Dispatcher {
 
   void wake() {
     wakeUp.post();
+  }
+
+  /** Lets the next turn see that a slot of a handler with a rate has become free. */
+  void slotFree() {
+    slotFree.post();
   }
 
   private void wakeReads() {

@@ -132,7 +132,8 @@ public final class Engine {
               new Breaker(timer == null ? null : handler.spec().pausingAfter()),
               executor,
               () -> dispatcher().quiet(),
-              runner::run);
+              runner::run,
+              () -> dispatcher().slotFree());
       handler.ids().forEach(id -> byFamily.put(id.family(), line));
     }
     this.lines = new HandlerLines(byFamily, events);
@@ -159,6 +160,7 @@ public final class Engine {
     return new RateLimit(
         running ? handler.spec().perSecond() : null,
         settings.lanes() * handler.families().size(),
+        handler.spec().together() > 1 ? RateLimit.SAVED_FOR_GROUPS : RateLimit.SAVED,
         System.nanoTime());
   }
 

@@ -43,6 +43,7 @@ final class HandlerLine {
   private final Executor executor;
   private final BooleanSupplier quiet;
   private final BiConsumer<HandlerLine, List<Work>> runner;
+  private final Runnable slotFree;
   private final Places<Work> queue = new Places<>();
   private final AtomicInteger queued = new AtomicInteger();
   private final ContentBudget content;
@@ -53,6 +54,7 @@ final class HandlerLine {
    * @param content what may wait for the slots
    * @param quiet while true no work is started, because a suspect runs alone
    * @param runner runs a group of work to its end on the calling thread
+   * @param slotFree is called after a slot has become free, if the handler has a rate
    */
   HandlerLine(
       BoundHandler handler,
@@ -63,7 +65,8 @@ final class HandlerLine {
       Breaker breaker,
       Executor executor,
       BooleanSupplier quiet,
-      BiConsumer<HandlerLine, List<Work>> runner) {
+      BiConsumer<HandlerLine, List<Work>> runner,
+      Runnable slotFree) {
     this.handler = handler;
     this.slots = slots;
     this.capacity = capacity;
@@ -73,6 +76,7 @@ final class HandlerLine {
     this.executor = executor;
     this.quiet = quiet;
     this.runner = runner;
+    this.slotFree = slotFree;
   }
 
   /** How many more rows it takes; none while it is paused, so that none is read for it. */
@@ -138,8 +142,8 @@ final class HandlerLine {
 
   /**
    * How many rows may be handed to the slots now: no more than their content may take of the
-   * memory, but one for each slot. With a rate no more than they can begin: what waited in the
-   * queue would begin all at once.
+   * memory, but one for each slot. With a rate no more than the free slots can begin: what waited
+   * for a busy slot would begin all at once.
    */
   int takes(int most) {
     int inQueue = queued.get();
@@ -147,9 +151,10 @@ final class HandlerLine {
     if (!rate.limited()) {
       return inMemory;
     }
+    int free = (allowed() - active.get()) * handler.spec().together();
     return breaker.closed(System.nanoTime())
         ? 0
-        : Math.max(0, Math.min(inMemory, startable() - inQueue));
+        : Math.max(0, Math.min(inMemory, Math.min(free, startable() - inQueue)));
   }
 
   /** Whether a row that has just come in may begin at once; then it is counted as begun. */
@@ -206,7 +211,7 @@ final class HandlerLine {
           try {
             runner.accept(this, List.of(work));
           } finally {
-            active.decrementAndGet();
+            leave();
           }
         });
   }
@@ -269,12 +274,20 @@ final class HandlerLine {
         group.forEach(work -> breaker.over(work.delivery()));
       }
     } finally {
-      active.decrementAndGet();
+      leave();
     }
     try {
       wakeWorkers(); // there may be more, or something was queued since the last look
     } catch (RejectedExecutionException e) {
       // The inbox has stopped, or its executor has no room now: the next turn wakes them again.
+    }
+  }
+
+  /** The news of a settle may have come while the slot still counted as busy. */
+  private void leave() {
+    active.decrementAndGet();
+    if (rate.limited()) {
+      slotFree.run();
     }
   }
 

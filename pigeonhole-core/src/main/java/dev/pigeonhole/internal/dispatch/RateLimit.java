@@ -6,14 +6,20 @@ import org.jspecify.annotations.Nullable;
 /**
  * How many attempts of a handler may begin. A node has the part of the limit that the cells it owns
  * are of all cells of the handler, so the nodes together keep it without a word between them. What
- * was not used is saved up for a tenth of a second, and for one attempt at least. The dispatcher's
- * thread alone uses it.
+ * was not used is saved up for a short time, and for one attempt at least. The dispatcher's thread
+ * alone uses it.
  */
 final class RateLimit {
+  static final Duration SAVED = Duration.ofMillis(100);
+
+  /** A call takes only what is saved up when it begins, and may last long. */
+  static final Duration SAVED_FOR_GROUPS = Duration.ofSeconds(1);
+
   private static final double SECOND = Duration.ofSeconds(1).toNanos();
 
   private final @Nullable Double perSecond;
   private final int cells;
+  private final long longest;
   private double rate; // of this node, in attempts per nanosecond
   private double saved = 1;
   private long savedAt;
@@ -21,10 +27,12 @@ final class RateLimit {
   /**
    * @param perSecond null for no limit
    * @param cells how many the handler has on all nodes
+   * @param longest for how long it saves up what is not used
    */
-  RateLimit(@Nullable Double perSecond, int cells, long now) {
+  RateLimit(@Nullable Double perSecond, int cells, Duration longest, long now) {
     this.perSecond = perSecond;
     this.cells = cells;
+    this.longest = longest.toNanos();
     this.savedAt = now;
   }
 
@@ -75,7 +83,7 @@ final class RateLimit {
   }
 
   private void save(long now) {
-    double most = Math.max(1, rate * SECOND / 10);
+    double most = Math.max(1, rate * longest);
     saved = Math.min(most, saved + (now - savedAt) * rate);
     savedAt = now;
   }

@@ -2,14 +2,21 @@ package dev.pigeonhole.internal.dispatch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.pigeonhole.HandlerKey;
+import dev.pigeonhole.Specs;
+import dev.pigeonhole.internal.registry.BatchSpec;
 import dev.pigeonhole.internal.registry.BoundHandler;
+import dev.pigeonhole.internal.registry.HandlerSpec;
 import dev.pigeonhole.store.Delivery;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What several handlers may begin in one turn. */
 class HandlerLinesTest {
@@ -26,7 +33,8 @@ class HandlerLinesTest {
         new Breaker(null),
         Runnable::run,
         () -> false,
-        (some, work) -> {});
+        (some, work) -> {},
+        () -> {});
   }
 
   private static HandlerLine waiting(RateLimit rate, long... seqs) {
@@ -38,12 +46,12 @@ class HandlerLinesTest {
   }
 
   private static RateLimit unlimited() {
-    return new RateLimit(null, 1, 0);
+    return new RateLimit(null, 1, RateLimit.SAVED, 0);
   }
 
   /** One attempt, and then none for as long as the node owns no cell. */
   private static RateLimit once() {
-    return new RateLimit(1.0, 1, System.nanoTime());
+    return new RateLimit(1.0, 1, RateLimit.SAVED, System.nanoTime());
   }
 
   /** A load has a limit: with large messages it may have room for the first row alone. */
@@ -89,6 +97,46 @@ class HandlerLinesTest {
     assertThat(lines.nanosUntilNext(System.nanoTime(), false)).isEqualTo(Long.MAX_VALUE);
 
     assertThat(lines.begin(10, row -> true)).hasSize(1);
+  }
+
+  /** If they took of the rate while they wait for a slot, they would begin all at once. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 200})
+  void nothingTakesOfTheRateWhileAllSlotsAreBusy(int together) {
+    List<Long> beforeSlotIsFree = new ArrayList<>();
+    List<Long> afterwards = new ArrayList<>();
+    AtomicReference<HandlerLines> lines = new AtomicReference<>();
+    RateLimit plenty = new RateLimit(1_000.0, 1, RateLimit.SAVED_FOR_GROUPS, 0);
+    plenty.owns(1, System.nanoTime() - RateLimit.SAVED_FOR_GROUPS.toNanos());
+    HandlerLine line =
+        new HandlerLine(
+            Handlers.bound(batches(together)),
+            1,
+            10,
+            new ContentBudget(16 << 20),
+            plenty,
+            new Breaker(null),
+            Runnable::run,
+            () -> false,
+            (running, work) -> begin(lines.get(), beforeSlotIsFree),
+            () -> begin(lines.get(), afterwards));
+    lines.set(new HandlerLines(Map.of(1, line), EVENTS));
+    line.enqueue(Handlers.work(1, "first"));
+    line.waits(Rows.row(2), 0);
+    line.wakeWorkers();
+
+    assertThat(beforeSlotIsFree).isEmpty();
+    assertThat(afterwards).containsExactly(2L);
+  }
+
+  private static void begin(HandlerLines lines, List<Long> begun) {
+    lines.begin(10, row -> true).forEach(row -> begun.add(row.seq()));
+  }
+
+  private static HandlerSpec batches(int most) {
+    BatchSpec batch = new BatchSpec(most, messages -> {}, false);
+    HandlerSpec plain = Specs.plain(HandlerKey.of("h"), received -> {});
+    return new HandlerSpec(plain.key(), null, null, batch, plain.options());
   }
 
   @Test

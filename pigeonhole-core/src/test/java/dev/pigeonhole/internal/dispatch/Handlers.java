@@ -47,11 +47,12 @@ final class Handlers {
         slots,
         capacity,
         new ContentBudget(16 << 20),
-        new RateLimit(null, 1, 0),
+        new RateLimit(null, 1, RateLimit.SAVED, 0),
         new Breaker(null),
         Runnable::run,
         () -> false,
-        (some, work) -> {});
+        (some, work) -> {},
+        () -> {});
   }
 
   static Attempt attempt(BoundHandler handler, long seq) {

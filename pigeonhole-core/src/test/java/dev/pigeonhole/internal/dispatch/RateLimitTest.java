@@ -13,7 +13,7 @@ class RateLimitTest {
   private long now = 5;
 
   private RateLimit limit(double perSecond, int owned) {
-    RateLimit limit = new RateLimit(perSecond, CELLS, now);
+    RateLimit limit = new RateLimit(perSecond, CELLS, RateLimit.SAVED, now);
     limit.owns(owned, now);
     return limit;
   }
@@ -49,6 +49,15 @@ class RateLimitTest {
   }
 
   @Test
+  void aHandlerOfGroupsSavesUpForASecond() {
+    RateLimit limit = new RateLimit(100.0, CELLS, RateLimit.SAVED_FOR_GROUPS, now);
+    limit.owns(CELLS, now);
+    now += 60 * SECOND;
+
+    assertThat(takenIn(limit, 1)).isEqualTo(100);
+  }
+
+  @Test
   void aSmallLimitSavesUpOne() {
     RateLimit limit = limit(0.1, CELLS);
 
@@ -70,7 +79,7 @@ class RateLimitTest {
 
   @Test
   void withoutALimitEverythingMayBegin() {
-    RateLimit none = new RateLimit(null, CELLS, now);
+    RateLimit none = new RateLimit(null, CELLS, RateLimit.SAVED, now);
 
     assertThat(none.take(now)).isTrue();
     assertThat(none.nanosUntilNext(now)).isZero();

@@ -135,11 +135,12 @@ class TransactionalRunnerTest {
         slots,
         100,
         new ContentBudget(1 << 20),
-        new RateLimit(null, 1, 0),
+        new RateLimit(null, 1, RateLimit.SAVED, 0),
         breaker,
         workers,
         () -> false,
-        runner::run);
+        runner::run,
+        () -> {});
   }
 
   private void hang() {
