@@ -668,6 +668,28 @@ class FaultBehaviourTest {
   }
 
   @Test
+  void aDrainThatCannotLeaveTellsWhyItFailed() {
+    inbox.receive("m", "x");
+    for (String method : List.of("fresh", "stopped")) {
+      store.around(
+          method,
+          call -> {
+            throw new IllegalStateException(method);
+          });
+    }
+    assertThatThrownBy(inbox::drain)
+        .hasMessage("fresh")
+        .satisfies(
+            e ->
+                assertThat(e.getSuppressed())
+                    .singleElement()
+                    .hasToString("java.lang.IllegalStateException: stopped"));
+    store.unhook("fresh");
+    assertThatThrownBy(inbox::drain).hasMessage("stopped");
+    store.unhook("stopped");
+  }
+
+  @Test
   void whatHasEndedIsWrittenDownAlthoughABeatFailsBehindIt() {
     List<String> calls = new ArrayList<>();
     try (TestInbox slow = slow(calls)) {

@@ -732,7 +732,9 @@ public final class DefaultInbox implements Inbox {
     try {
       engine.sayStopped();
     } catch (RuntimeException | Error e) {
-      why.addSuppressed(e);
+      if (e != why) { // nothing can suppress itself
+        why.addSuppressed(e);
+      }
     }
   }
 
@@ -773,12 +775,16 @@ public final class DefaultInbox implements Inbox {
         new Pruner(store.maintenance(), retention, events, () -> false).turn();
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
-      } finally {
-        manual.sayStopped();
+      } catch (RuntimeException | Error e) {
+        leave(manual, e);
+        throw e;
       }
       if (fatal.get() != null) {
-        throw new IllegalStateException("a handler ran out of memory", fatal.get());
+        RuntimeException e = new IllegalStateException("a handler ran out of memory", fatal.get());
+        leave(manual, e);
+        throw e;
       }
+      manual.sayStopped();
       return manual.attempts();
     } finally {
       life.unlock();
