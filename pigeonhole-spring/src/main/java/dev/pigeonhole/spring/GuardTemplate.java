@@ -74,13 +74,29 @@ public final class GuardTemplate implements AutoCloseable {
     return run(key, null, body);
   }
 
-  /** The same, and keeps what the body returns for repeats. */
+  /**
+   * The same, and keeps what the body returns for repeats: an entity of JPA as it is after JPA has
+   * written it.
+   */
   public <R, X extends Exception> Guarded<R> answer(
       GuardKey key, Class<R> type, GuardBody<R, X> body) throws X {
-    return run(key, type, body);
+    return run(
+        key,
+        type,
+        tx -> {
+          R value = body.run(tx);
+          flush(key);
+          return value;
+        });
   }
 
-  private <R, X extends Exception> Guarded<R> run(
+  /** Makes JPA write what it holds back, which changes entities once more: their versions. */
+  void flush(GuardKey key) {
+    transactions.flush(key.handler().key());
+  }
+
+  /** For a body that flushes before it makes its answer. */
+  <R, X extends Exception> Guarded<R> run(
       GuardKey key, @Nullable Class<R> type, GuardBody<R, X> body) throws X {
     if (!joined.active("the guard of '" + key.handler().key() + "'")) {
       return type == null ? guard.run(key, body) : guard.answer(key, type, body);

@@ -4,7 +4,6 @@ import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.GuardBody;
 import dev.pigeonhole.GuardKey;
-import dev.pigeonhole.GuardTransaction;
 import dev.pigeonhole.Guarded;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.admin.DeliveryState;
@@ -232,8 +231,7 @@ final class GuardedMethod {
     Run run = new Run(guard, invocation);
     try {
       GuardKey key = key(invocation);
-      return outcome(
-          isVoid() ? guard.run(key, run) : guard.answer(key, byte[].class, run), run, guard);
+      return outcome(guard.run(key, isVoid() ? null : byte[].class, run.of(key)), run, guard);
     } catch (InboxException e) {
       // Once it has begun, it is of a guard that the method itself has called.
       throw run.began || !OF_KEYS.contains(e.code()) ? e : WebRequests.told(client, e);
@@ -249,7 +247,7 @@ final class GuardedMethod {
   }
 
   /** One call: what it returned, and what is kept of that. */
-  private final class Run implements GuardBody<byte[], Exception> {
+  private final class Run {
     private final GuardTemplate guard;
     private final MethodInvocation invocation;
     private boolean began;
@@ -260,14 +258,19 @@ final class GuardedMethod {
       this.invocation = invocation;
     }
 
-    @Override
-    public byte @Nullable [] run(GuardTransaction tx) throws Exception {
-      began = true;
-      returned = proceed(invocation);
-      if (WebRequests.isFailure(returned)) {
-        throw new NotKept();
-      }
-      return isVoid() ? null : answer.write(returned, guard.codec());
+    GuardBody<byte[], Exception> of(GuardKey key) {
+      return tx -> {
+        began = true;
+        returned = proceed(invocation);
+        if (WebRequests.isFailure(returned)) {
+          throw new NotKept();
+        }
+        if (isVoid()) {
+          return null;
+        }
+        guard.flush(key);
+        return answer.write(returned, guard.codec());
+      };
     }
   }
 

@@ -117,7 +117,7 @@ final class SpringTransactions implements TransactionSource {
 
   @Override
   public Managed begin(String handler) throws SQLException {
-    return begin(handler, ofHandlers.getOrDefault(handler, manager));
+    return begin(handler, managerOf(handler));
   }
 
   private Spring begin(String handler, PlatformTransactionManager owner) throws SQLException {
@@ -141,6 +141,24 @@ final class SpringTransactions implements TransactionSource {
       owner.rollback(status);
       throw e;
     }
+  }
+
+  /**
+   * Makes JPA write what it holds back in the transaction of this thread, unless that will never
+   * commit. To take part in it leaves nothing behind that had to be ended.
+   */
+  void flush(String handler) {
+    TransactionStatus status =
+        managerOf(handler)
+            .getTransaction(
+                new DefaultTransactionDefinition(TransactionDefinition.PROPAGATION_SUPPORTS));
+    if (!status.isRollbackOnly()) {
+      status.flush();
+    }
+  }
+
+  private PlatformTransactionManager managerOf(String handler) {
+    return ofHandlers.getOrDefault(handler, manager);
   }
 
   /** One transaction, on the thread that began it. */

@@ -12,6 +12,8 @@ import dev.pigeonhole.ChannelBuilder;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ConfigurationException.Problem;
 import dev.pigeonhole.ErrorCode;
+import dev.pigeonhole.GuardKey;
+import dev.pigeonhole.Guarded;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.MissingKeyException;
 import dev.pigeonhole.jdbc.JdbcStore;
@@ -361,6 +363,59 @@ class IdempotentMethodTest {
     @IdempotentMethod(handler = "store", key = "#order.order")
     public void store(OrderPlaced order) {
       entities.persist(new Effect(order.order()));
+    }
+  }
+
+  static class Accounts {
+    @PersistenceContext private EntityManager entities;
+
+    @IdempotentMethod(handler = "open-account", key = "#id")
+    public void open(String id) {
+      entities.persist(new Account(id));
+    }
+
+    @IdempotentMethod(handler = "rename-account", key = "#request")
+    public Account rename(String request, String id) {
+      return change(request, id);
+    }
+
+    public Account change(String owner, String id) {
+      Account account = entities.find(Account.class, id);
+      account.owner = owner;
+      return account;
+    }
+  }
+
+  /** JPA sets versions and calls callbacks of entities when it writes them. */
+  @Test
+  void aRepeatGetsAnEntityAsTheFirstRunHasWrittenIt() {
+    TestDatabase database = TestDatabases.open(DatabaseKind.POSTGRES);
+    try (World world = world(database, World.Jpa.class, Accounts.class)) {
+      database.execute(
+          "CREATE TABLE account (id VARCHAR(20) PRIMARY KEY, revision INT NOT NULL,"
+              + " owner_name VARCHAR(20), touched VARCHAR(3))");
+      Accounts accounts = world.bean(Accounts.class);
+      accounts.open("a");
+
+      Account own = accounts.rename("alone", "a");
+      assertThat(own).extracting(it -> it.revision, it -> it.touched).containsExactly(1, "yes");
+      assertThat(accounts.rename("alone", "a")).usingRecursiveComparison().isEqualTo(own);
+
+      Account joined = world.transaction().execute(status -> accounts.rename("joined", "a"));
+      assertThat(joined.revision).isEqualTo(2);
+      assertThat(accounts.rename("joined", "a")).usingRecursiveComparison().isEqualTo(joined);
+
+      GuardTemplate guard = world.bean(GuardTemplate.class);
+      GuardKey key = GuardKey.of("change-account", "change-account", "template");
+      Guarded<Account> first =
+          guard.answer(key, Account.class, tx -> accounts.change("template", "a"));
+      assertThat(((Guarded.Ran<Account>) first).value())
+          .extracting(it -> it.revision, it -> it.touched)
+          .containsExactly(3, "yes");
+      Guarded<Account> repeat = guard.answer(key, Account.class, tx -> null);
+      assertThat(((Guarded.Repeat<Account>) repeat).answer().orElseThrow())
+          .usingRecursiveComparison()
+          .isEqualTo(((Guarded.Ran<Account>) first).value());
     }
   }
 
