@@ -151,9 +151,9 @@ final class Backlog {
       troubles.report(
           "parking",
           ErrorCode.KAFKA_NOT_PARKED,
-          ("A refused record cannot be put into topic '%s': %s: %s. Create the topic, let this user"
-                  + " write to it, and let its max.message.bytes be larger than here; it is tried"
-                  + " again.")
+          ("A refused record cannot be put into topic '%s': %s: %s. Create the topic with"
+                  + " cleanup.policy=delete, let this user write to it, and let its"
+                  + " max.message.bytes be larger than here; it is tried again.")
               .formatted(
                   choices.parkingTopic,
                   again.cause().getClass().getSimpleName(),

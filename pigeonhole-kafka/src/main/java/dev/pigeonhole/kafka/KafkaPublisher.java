@@ -23,6 +23,9 @@ import org.jspecify.annotations.Nullable;
 final class KafkaPublisher implements AutoCloseable {
   private static final Duration CLOSE = Duration.ofSeconds(5);
 
+  /** Others may share a batch of the client, and have invalid records, too. */
+  static final int MOST_RESENDS = 3;
+
   /**
    * What became of a record.
    *
@@ -42,10 +45,44 @@ final class KafkaPublisher implements AutoCloseable {
 
   /**
    * Sends them in order and waits; answers for each, in order, after this time at the latest, or
-   * after the ten seconds more that the client looks for a topic nobody knows.
+   * after the ten seconds more that the client looks for a topic nobody knows. Records that the
+   * brokers have rejected only because of another one are sent again.
    */
   List<Sent> send(List<ProducerRecord<byte[], byte[]>> records, Duration patience) {
     long end = System.nanoTime() + patience.toNanos();
+    List<Sent> sent = sendOnce(records, end);
+    for (int again = 0; again < MOST_RESENDS; again++) {
+      List<Integer> places = new ArrayList<>();
+      for (int i = 0; i < records.size(); i++) {
+        if (wasBesideInvalidOne(sent.get(i).failure())) {
+          places.add(i);
+        }
+      }
+      if (places.isEmpty() || end - System.nanoTime() <= 0) {
+        break;
+      }
+      List<ProducerRecord<byte[], byte[]>> beside = new ArrayList<>(places.size());
+      places.forEach(place -> beside.add(records.get(place)));
+      List<Sent> next = sendOnce(beside, end);
+      for (int i = 0; i < next.size(); i++) {
+        sent.set(places.get(i), next.get(i));
+      }
+    }
+    if (sent.stream().anyMatch(each -> each.failure() != null)) {
+      drop(Duration.ZERO);
+    }
+    return sent;
+  }
+
+  /**
+   * The brokers reject a whole batch of the client if one of its records is invalid. Of the others
+   * the client says so with its plainest exception.
+   */
+  static boolean wasBesideInvalidOne(@Nullable Throwable failure) {
+    return failure != null && failure.getClass() == KafkaException.class;
+  }
+
+  private List<Sent> sendOnce(List<ProducerRecord<byte[], byte[]>> records, long end) {
     List<Future<?>> started = new ArrayList<>(records.size());
     for (ProducerRecord<byte[], byte[]> each : records) {
       started.add(start(each, end));
@@ -53,9 +90,6 @@ final class KafkaPublisher implements AutoCloseable {
     List<Sent> sent = new ArrayList<>(records.size());
     for (Future<?> each : started) {
       sent.add(new Sent(failure(each, end)));
-    }
-    if (sent.stream().anyMatch(each -> each.failure() != null)) {
-      drop(Duration.ZERO);
     }
     return sent;
   }

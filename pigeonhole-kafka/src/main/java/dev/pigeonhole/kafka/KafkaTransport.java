@@ -41,9 +41,6 @@ public final class KafkaTransport implements Transport {
   private static final Duration CLOSE = Duration.ofSeconds(5);
   private static final Duration LARGEST_CLOCK_ERROR = Duration.ofHours(1);
 
-  /** Others may share a batch of the client, and have invalid records, too. */
-  private static final int MOST_RESENDS = 3;
-
   private final ProducerSettings settings;
   private final String topic;
   private final Destination destination;
@@ -94,7 +91,7 @@ public final class KafkaTransport implements Transport {
       return Collections.nCopies(envelopes.size(), notFound(e));
     }
     List<Sent> sent = sendOnce(envelopes, end);
-    for (int again = 0; again < MOST_RESENDS; again++) {
+    for (int again = 0; again < KafkaPublisher.MOST_RESENDS; again++) {
       List<Integer> places = new ArrayList<>();
       for (int i = 0; i < envelopes.size(); i++) {
         if (wasBesideInvalidOne(sent.get(i))) {
@@ -129,15 +126,10 @@ public final class KafkaTransport implements Transport {
     return sent;
   }
 
-  /**
-   * The brokers reject a whole batch of the client if one of its records is invalid. Of the others
-   * the client says so with its plainest exception.
-   */
   private static boolean wasBesideInvalidOne(Sent sent) {
     return sent instanceof Sent.Failed failed
         && !(failed.cause() instanceof PoisonException)
-        && failed.cause().getCause() != null
-        && failed.cause().getCause().getClass() == KafkaException.class;
+        && KafkaPublisher.wasBesideInvalidOne(failed.cause().getCause());
   }
 
   private Sent notFound(KafkaException failure) {

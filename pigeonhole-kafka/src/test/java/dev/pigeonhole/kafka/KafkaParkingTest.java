@@ -76,6 +76,39 @@ class KafkaParkingTest extends BrokerTest {
     awaitNoTrouble(source);
   }
 
+  /** The brokers reject the whole batch of the client. */
+  @Test
+  void aRecordThatACompactedParkingTopicRejectsKeepsNoOtherFromBeingParked() {
+    String topic = broker.topic(1);
+    String parking = "compacted-" + broker.group;
+    broker.create(parking, 1, Map.of("cleanup.policy", "compact"));
+    intake.answering(
+        envelope -> new Disposition.Refused(ErrorCode.ID_TOO_LONG, "PH-ID-03: too long"));
+    broker.send(0, TestBroker.envelope(topic, "first").key("k-1").build());
+    broker.send(0, TestBroker.envelope(topic, "without-key").build());
+    broker.send(0, TestBroker.envelope(topic, "last").key("k-2").build());
+    Map<String, Object> config = broker.config();
+    config.put("linger.ms", "500");
+    KafkaSource source = start(KafkaSource.topic(config, topic).parkingIn(parking));
+    Eventually.until("both with a key to be parked", LIMIT, () -> broker.read(parking).size() == 2);
+    awaitTrouble(source, "PH-KFK-06");
+    assertThat(source.trouble().orElseThrow()).contains(parking).contains("cleanup.policy=delete");
+    assertThat(broker.committed(new TopicPartition(topic, 0))).isLessThan(2);
+
+    AlterConfigOp delete =
+        new AlterConfigOp(new ConfigEntry("cleanup.policy", "delete"), AlterConfigOp.OpType.SET);
+    TestBroker.get(
+        broker
+            .admin()
+            .incrementalAlterConfigs(
+                Map.of(new ConfigResource(ConfigResource.Type.TOPIC, parking), List.of(delete)))
+            .all());
+    awaitNoLag(topic, 1);
+    assertThat(broker.read(parking))
+        .extracting(each -> TestBroker.header(each, "pigeonhole-id"))
+        .containsExactlyInAnyOrder("first", "without-key", "last");
+  }
+
   @Test
   void aRecordThatIsLargerThanWhatClientsUsuallySendIsParked() {
     String topic = "large-" + broker.group;

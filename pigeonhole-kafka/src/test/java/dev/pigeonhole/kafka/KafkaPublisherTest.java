@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.InvalidRecordException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.junit.jupiter.api.AfterEach;
@@ -68,6 +69,30 @@ class KafkaPublisherTest {
     sent = send(publisher, PATIENCE, TestBroker.envelope(topic, "m-2").build());
     assertThat(sent.get(0).failure()).isNull();
     assertThat(broker.read(topic)).hasSize((int) there + 1);
+  }
+
+  /** All three are in one batch of the client, which the brokers reject. */
+  @Test
+  void aRecordThatItsTopicDoesNotAcceptFailsAloneAndTheOthersAreSent() {
+    String topic = "compacted-" + broker.group;
+    broker.create(topic, 1, Map.of("cleanup.policy", "compact"));
+    Map<String, Object> slow = new ClientSettings(broker.config()).forProducer();
+    slow.put("linger.ms", 500);
+    try (KafkaPublisher lingering = new KafkaPublisher(slow)) {
+      List<KafkaPublisher.Sent> sent =
+          send(
+              lingering,
+              PATIENCE,
+              TestBroker.envelope(topic, "first").key("k-1").build(),
+              TestBroker.envelope(topic, "without-key").build(),
+              TestBroker.envelope(topic, "last").key("k-2").build());
+      assertThat(sent.get(0).failure()).isNull();
+      assertThat(sent.get(1).failure()).isInstanceOf(InvalidRecordException.class);
+      assertThat(sent.get(2).failure()).isNull();
+    }
+    assertThat(broker.read(topic))
+        .extracting(each -> TestBroker.header(each, "pigeonhole-id"))
+        .containsExactly("first", "last");
   }
 
   @Test
