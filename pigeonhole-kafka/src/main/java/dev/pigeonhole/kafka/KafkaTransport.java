@@ -22,6 +22,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.InvalidRecordException;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.InterruptException;
@@ -145,12 +146,35 @@ public final class KafkaTransport implements Transport {
 
   private Future<?> start(Envelope envelope) throws InterruptedException {
     try {
-      return producer().send(RecordWriter.write(envelope, topic));
+      ProducerRecord<byte[], byte[]> record = RecordWriter.write(envelope, topic);
+      Producer<byte[], byte[]> present = producer();
+      try {
+        return present.send(record);
+      } catch (InterruptException e) {
+        throw e;
+      } catch (KafkaException e) {
+        // What concerns a record or a topic is in the future. This client never sends again.
+        drop(present);
+        return producer().send(record);
+      }
     } catch (InterruptException e) {
       boolean unused = Thread.interrupted();
       throw new InterruptedException("interrupted while sending to Kafka");
     } catch (RuntimeException e) {
       return CompletableFuture.failedFuture(e);
+    }
+  }
+
+  private void drop(Producer<byte[], byte[]> failed) {
+    synchronized (this) {
+      if (producer == failed) {
+        producer = null;
+      }
+    }
+    try {
+      failed.close(Duration.ZERO);
+    } catch (KafkaException e) {
+      // It had failed before; the next one sends.
     }
   }
 

@@ -14,6 +14,8 @@ import dev.pigeonhole.tck.BrokerTransportContract;
 import dev.pigeonhole.transport.Envelope;
 import dev.pigeonhole.transport.Sent;
 import dev.pigeonhole.transport.Transport;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -24,12 +26,14 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.UnaryOperator;
+import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerInterceptor;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.acl.AccessControlEntry;
 import org.apache.kafka.common.acl.AclBinding;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.acl.AclPermissionType;
+import org.apache.kafka.common.errors.SaslAuthenticationException;
 import org.apache.kafka.common.metrics.KafkaMetric;
 import org.apache.kafka.common.metrics.MetricsContext;
 import org.apache.kafka.common.metrics.MetricsReporter;
@@ -267,6 +271,34 @@ class KafkaTransportTest extends BrokerTransportContract {
       assertThat(topic.received()).hasSize(1);
       transport.close();
     }
+  }
+
+  /** As after a lost right to log in, or an error that the client does not expect. */
+  @Test
+  void aClientThatWillNeverSendAgainIsReplaced() throws Exception {
+    try (Topic topic = new Topic()) {
+      Transport transport =
+          KafkaTransport.topic(Map.of("bootstrap.servers", server.bootstrap()), topic.topic);
+      assertThat(send(transport, "m-0")).isEqualTo(new Sent.Confirmed());
+      Object client = field(KafkaTransport.class, "producer", transport);
+      Object state = field(KafkaProducer.class, "transactionManager", client);
+      Method fail =
+          state.getClass().getDeclaredMethod("transitionToFatalError", RuntimeException.class);
+      fail.setAccessible(true);
+      fail.invoke(state, new SaslAuthenticationException("wrong password"));
+
+      assertThat(send(transport, "m-1")).isEqualTo(new Sent.Confirmed());
+      assertThat(send(transport, "m-2")).isEqualTo(new Sent.Confirmed());
+      assertThat(topic.received()).extracting(Envelope::id).hasSize(3).doesNotHaveDuplicates();
+      transport.close();
+    }
+  }
+
+  private static Object field(Class<?> owner, String name, Object of)
+      throws ReflectiveOperationException {
+    Field field = owner.getDeclaredField(name);
+    field.setAccessible(true);
+    return field.get(of);
   }
 
   @Test
