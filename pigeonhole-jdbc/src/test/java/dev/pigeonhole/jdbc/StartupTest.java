@@ -159,6 +159,21 @@ class StartupTest {
     }
   }
 
+  @Test
+  void aMariaDbThatRejectsUpdatesWithoutAnIndexIsRefused() {
+    try (TestDatabase database = TestDatabases.open(DatabaseKind.MARIADB)) {
+      Schema.migrate(database.dataSource());
+      TestDatabase safe = database.with("sessionVariables", "sql_safe_updates=1");
+      assertThat(problems(safe.dataSource()))
+          .singleElement()
+          .satisfies(
+              problem -> {
+                assertThat(problem.code()).isEqualTo(ErrorCode.SAFE_UPDATES);
+                assertThat(problem.text()).contains("sql_safe_updates is on", "error 1175");
+              });
+    }
+  }
+
   @ParameterizedTest
   @CsvSource(
       quoteCharacter = '"',

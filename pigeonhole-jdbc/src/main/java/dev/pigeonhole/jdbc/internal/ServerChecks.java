@@ -122,6 +122,12 @@ final class ServerChecks {
         ("max_allowed_packet is %d, and a payload of %d bytes may need %d. Raise it, or lower"
                 + " maxPayload.")
             .formatted(packet, settings.maxPayload(), needed));
+    findings.problemIf(
+        !value(session, "@@sql_safe_updates").equals("0"),
+        ErrorCode.SAFE_UPDATES,
+        "sql_safe_updates is on, so the server rejects statements of the inbox that update or delete"
+            + " rows without an index (error 1175). Set it to 0 for the connections of the inbox, for"
+            + " example with sessionVariables=sql_safe_updates=0 in the JDBC URL.");
     if (!value(session, "@@sql_mode").contains("strict")) {
       findings.warning(
           ErrorCode.SQL_MODE,
