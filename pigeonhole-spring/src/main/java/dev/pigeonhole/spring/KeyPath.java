@@ -5,6 +5,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Parameter;
+import java.math.BigDecimal;
 import java.net.URI;
 import java.time.temporal.TemporalAccessor;
 import java.util.ArrayList;
@@ -21,6 +22,8 @@ import org.springframework.util.StringUtils;
  */
 final class KeyPath {
   private static final Pattern FORM = Pattern.compile("#[A-Za-z_$][\\w$]*(\\.[A-Za-z_$][\\w$]*)*");
+
+  private static final int LONGEST_PLAIN = 100;
 
   /** One step into an object. */
   private interface Step {
@@ -157,6 +160,9 @@ final class KeyPath {
     if (value instanceof Enum<?> constant) {
       return constant.name();
     }
+    if (value instanceof BigDecimal number) {
+      return text(number);
+    }
     if (value instanceof CharSequence
         || value instanceof Number
         || value instanceof Boolean
@@ -170,6 +176,14 @@ final class KeyPath {
         "The key \"%s\" is a %s, which has no text that stays the same. Use text, a number, a boolean,"
                 .formatted(text, value.getClass().getName())
             + " an enum, a UUID, a URI or a time.");
+  }
+
+  /** 1.0 and 1.00 are one key. With a large exponent, the digits would fill the memory. */
+  private static String text(BigDecimal number) {
+    BigDecimal shortest = number.stripTrailingZeros();
+    return Math.abs((long) shortest.scale()) > LONGEST_PLAIN
+        ? shortest.toString()
+        : shortest.toPlainString();
   }
 
   @Override

@@ -24,6 +24,7 @@ import jakarta.persistence.EntityManager;
 import jakarta.persistence.PersistenceContext;
 import java.io.IOException;
 import java.lang.reflect.Method;
+import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -363,6 +364,38 @@ class IdempotentMethodTest {
     @IdempotentMethod(handler = "store", key = "#order.order")
     public void store(OrderPlaced order) {
       entities.persist(new Effect(order.order()));
+    }
+  }
+
+  static class Amounts {
+    private final JdbcTemplate jdbc;
+
+    Amounts(JdbcTemplate jdbc) {
+      this.jdbc = jdbc;
+    }
+
+    @IdempotentMethod(handler = "pay", key = "#amount")
+    public void pay(BigDecimal amount) {
+      jdbc.update("INSERT INTO note (order_id) VALUES ('any')");
+    }
+  }
+
+  @Test
+  void equalAmountsAreOneKeyHoweverManyZerosTheyHave() {
+    try (World world = world(Amounts.class)) {
+      Amounts amounts = world.bean(Amounts.class);
+      for (String amount : List.of("1.0", "1.00", "1")) {
+        amounts.pay(new BigDecimal(amount));
+      }
+      assertThat(world.notes()).isEqualTo(1);
+      for (String amount : List.of("100", "1E+2", "100.0")) {
+        amounts.pay(new BigDecimal(amount));
+      }
+      assertThat(world.notes()).isEqualTo(2);
+      for (String amount : List.of("1E+999999999", "10E+999999998")) {
+        amounts.pay(new BigDecimal(amount)); // its digits would fill the memory
+      }
+      assertThat(world.notes()).isEqualTo(3);
     }
   }
 
