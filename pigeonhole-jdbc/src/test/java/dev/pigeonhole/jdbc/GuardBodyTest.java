@@ -11,6 +11,7 @@ import dev.pigeonhole.Guarded;
 import dev.pigeonhole.Inbox;
 import dev.pigeonhole.InboxException;
 import dev.pigeonhole.Message;
+import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
 import dev.pigeonhole.support.TestDatabases;
@@ -324,6 +325,25 @@ class GuardBodyTest {
     assertThat(charge()).isInstanceOf(Guarded.Ran.class);
     assertThat(rig.effects("k-1")).isOne();
     watched.guard.close();
+  }
+
+  /** PostgreSQL refuses the row in the statement that also commits. */
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void aChangedTableOfReceiptsIsNoFaultOfTheBody(TestDatabase database) throws SQLException {
+    rig = GuardRig.on(database);
+    String receipts = GuardRig.table(database, "receipt");
+    database.execute("ALTER TABLE " + receipts + " ADD seq_x INT NOT NULL");
+
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(this::charge)
+        .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.DATABASE_ERROR))
+        .withMessageContaining("The database refused a statement")
+        .satisfies(e -> assertThat(e).message().containsIgnoringCase("seq_x"));
+    assertUntouched("refused with its receipt");
+
+    database.execute("ALTER TABLE " + receipts + " DROP COLUMN seq_x");
+    assertThat(charge()).isInstanceOf(Guarded.Ran.class);
   }
 
   private static DataSource remembering(DataSource source, AtomicReference<Connection> last) {

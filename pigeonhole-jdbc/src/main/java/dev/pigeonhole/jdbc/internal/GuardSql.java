@@ -137,6 +137,11 @@ interface GuardSql {
     return false;
   }
 
+  /** Whether it has failed because the table of receipts was changed. */
+  default boolean refusesEveryReceipt(Tables tables, SQLException e) {
+    return false;
+  }
+
   /** Changes rows by their key; answers how many. */
   default int update(Session session, String statement, Session.Bind bind) throws SQLException {
     return session.update(statement, bind);

@@ -195,6 +195,9 @@ final class JdbcGuards implements Guards {
         if (atOnce && sql.refusesReceipt(jdbc.tables, cause)) {
           throw lost(done);
         }
+        if (atOnce && sql.refusesEveryReceipt(jdbc.tables, cause)) {
+          throw e;
+        }
         throw new WorkFailedException(
             new StoreException(
                 Kind.PERMANENT,

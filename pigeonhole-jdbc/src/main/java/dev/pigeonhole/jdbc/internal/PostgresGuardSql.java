@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -190,12 +191,31 @@ final class PostgresGuardSql implements GuardSql {
                 .add(receipt.request().asked()));
   }
 
-  /** It had no number, or stands there already: what else must not be null is judged before. */
+  /** It had no number, or stands there already. */
   @Override
   public boolean refusesReceipt(Tables tables, SQLException e) {
-    String message = String.valueOf(Errors.root(e).getMessage());
-    return "23502".equals(Errors.root(e).getSQLState())
-        || message.contains(tables.plain("receipt_pk"));
+    boolean withoutNumber = isNull(e) && names(e, "seq") && names(e, tables.plain("receipt"));
+    return withoutNumber || message(e).contains(tables.plain("receipt_pk"));
+  }
+
+  /** A column or a check that is not of this library. */
+  @Override
+  public boolean refusesEveryReceipt(Tables tables, SQLException e) {
+    boolean refused = isNull(e) || "23514".equals(Errors.root(e).getSQLState());
+    return refused && names(e, tables.plain("receipt")) && !refusesReceipt(tables, e);
+  }
+
+  private static boolean isNull(SQLException e) {
+    return "23502".equals(Errors.root(e).getSQLState());
+  }
+
+  /** Names are in quotes of some language. */
+  private static boolean names(SQLException e, String name) {
+    return Pattern.compile("\\b" + name + "\\b").matcher(message(e)).find();
+  }
+
+  private static String message(SQLException e) {
+    return String.valueOf(Errors.root(e).getMessage());
   }
 
   @Override
