@@ -12,6 +12,13 @@ import java.util.Set;
 public interface Nodes {
 
   /**
+   * Does the same as {@link Maintenance#register}, for a node that joins.
+   *
+   * @return one id per key asked for, in order
+   */
+  List<List<HandlerId>> register(List<List<String>> families);
+
+  /**
    * Adds a live node and answers its incarnation, higher than any before. The lower half of it is
    * random: a number that the store has forgotten and gives again is another incarnation. A store
    * that only one process can open declares every other node dead here, its cells freed as unclean.

@@ -1,7 +1,9 @@
 package dev.pigeonhole.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.zaxxer.hikari.HikariDataSource;
 import dev.pigeonhole.Channel;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
@@ -21,12 +23,17 @@ import dev.pigeonhole.store.NodeRow;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.Eventually;
 import dev.pigeonhole.support.TestDatabase;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -151,6 +158,44 @@ class ForgottenNumbersTest {
     }
   }
 
+  /** The application may hold all connections, as after an outage. */
+  @ParameterizedTest
+  @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
+  void aNodeJoinsAgainAndRegistersItsHandlersWhileThePoolIsEmpty(TestDatabase database)
+      throws SQLException {
+    InboxTables.in(database);
+    HikariDataSource pool = database.pool(12);
+    Inbox inbox = builder(pool, "h", message -> invoked.add(message.message().id())).build();
+    List<Connection> held = new ArrayList<>();
+    try (RunningInbox running = inbox.start()) {
+      try {
+        pool.setConnectionTimeout(1_000);
+        assertThatThrownBy(
+                () -> {
+                  while (held.size() < 12) {
+                    held.add(pool.getConnection());
+                  }
+                })
+            .isInstanceOf(SQLTransientConnectionException.class);
+        forget(database, "handler", "handler_key = 'h'");
+        forget(database, "lane", "1 = 1");
+        forget(database, "node", "state = 'LIVE'");
+
+        Eventually.until(
+            "lanes of the next incarnation",
+            PATIENCE,
+            () -> database.count("SELECT count(*) FROM pigeonhole_lane WHERE owner <> 0") > 0);
+      } finally {
+        for (Connection each : held) {
+          each.close();
+        }
+      }
+      inbox.accept("c", Message.of("m", "x"));
+      Eventually.until("an invocation", PATIENCE, () -> invoked.contains("m"));
+      Eventually.until("a node that beats", PATIENCE, running::healthy);
+    }
+  }
+
   /** It would run the deliveries of another handler. */
   @ParameterizedTest
   @MethodSource("dev.pigeonhole.support.TestDatabases#servers")
@@ -255,7 +300,12 @@ class ForgottenNumbersTest {
 
   private static InboxBuilder builder(
       TestDatabase database, String key, MessageHandler<String> handler) {
-    return Inbox.on(JdbcStore.of(database.pool(12)))
+    return builder(database.pool(12), key, handler);
+  }
+
+  private static InboxBuilder builder(
+      DataSource dataSource, String key, MessageHandler<String> handler) {
+    return Inbox.on(JdbcStore.of(dataSource))
         .named("shop")
         .lanes(Rig.LANES)
         .beat(Duration.ofMillis(200))

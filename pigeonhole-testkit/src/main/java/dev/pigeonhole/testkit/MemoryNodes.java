@@ -3,6 +3,8 @@ package dev.pigeonhole.testkit;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
 import dev.pigeonhole.store.CrashPoints;
+import dev.pigeonhole.store.HandlerId;
+import dev.pigeonhole.store.Maintenance;
 import dev.pigeonhole.store.NodeRow;
 import dev.pigeonhole.store.NodeRow.State;
 import dev.pigeonhole.store.Nodes;
@@ -20,10 +22,17 @@ import java.util.concurrent.ThreadLocalRandom;
 final class MemoryNodes implements Nodes {
   private final Tables tables;
   private final Ownership ownership;
+  private final Maintenance maintenance;
 
-  MemoryNodes(Tables tables) {
+  MemoryNodes(Tables tables, Maintenance maintenance) {
     this.tables = tables;
+    this.maintenance = maintenance;
     this.ownership = tables.ownership;
+  }
+
+  @Override
+  public List<List<HandlerId>> register(List<List<String>> families) {
+    return maintenance.register(families);
   }
 
   @Override

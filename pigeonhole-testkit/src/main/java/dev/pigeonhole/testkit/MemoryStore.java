@@ -24,8 +24,8 @@ public final class MemoryStore implements InboxStore {
   private final Tables tables = new Tables();
   private final Acceptor acceptor = new MemoryAcceptor(tables);
   private final Deliveries deliveries = new MemoryDeliveries(tables);
-  private final Nodes nodes = new MemoryNodes(tables);
   private final Maintenance maintenance = new MemoryMaintenance(tables);
+  private final Nodes nodes = new MemoryNodes(tables, maintenance);
   private final AdminQueries admin = new MemoryAdmin(tables);
 
   private MemoryStore() {}

@@ -52,7 +52,7 @@ class ForgottenGiveBackTest {
             store,
             new Events("inbox", List.of()),
             "node",
-            new HandlerKeys(store.maintenance(), keys),
+            new HandlerKeys(store.nodes(), keys),
             beat,
             NEVER,
             new LastHeartbeat(NEVER),

@@ -68,7 +68,7 @@ class LostLanesTest {
             store,
             new Events("inbox", List.of(listener)),
             "node",
-            new HandlerKeys(store.maintenance(), keys),
+            new HandlerKeys(store.nodes(), keys),
             beat,
             NEVER,
             new LastHeartbeat(NEVER),

@@ -38,7 +38,7 @@ class SuspendedNodeTest {
             store,
             new Events("inbox", List.of()),
             "node",
-            new HandlerKeys(store.maintenance(), keys),
+            new HandlerKeys(store.nodes(), keys),
             BEAT,
             DEAD_AFTER,
             new LastHeartbeat(START_LIMIT, nanos::get, millis::get),

@@ -88,7 +88,7 @@ public final class Engine {
             events,
             settings.nodeName(),
             new HandlerKeys(
-                store.maintenance(), registry.handlers().stream().map(BoundHandler::ids).toList()),
+                store.nodes(), registry.handlers().stream().map(BoundHandler::ids).toList()),
             settings.beat(),
             settings.deadAfter(),
             new LastHeartbeat(settings.startLimit()),

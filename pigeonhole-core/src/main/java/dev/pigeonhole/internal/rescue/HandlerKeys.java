@@ -3,7 +3,7 @@ package dev.pigeonhole.internal.rescue;
 import dev.pigeonhole.ConfigurationException;
 import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.store.HandlerId;
-import dev.pigeonhole.store.Maintenance;
+import dev.pigeonhole.store.Nodes;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -14,14 +14,14 @@ import java.util.Set;
  * backup.
  */
 public final class HandlerKeys {
-  private final Maintenance store;
+  private final Nodes nodes;
   private final List<List<HandlerId>> ids;
 
   /**
    * @param ids for each handler the current key, then the former ones
    */
-  public HandlerKeys(Maintenance store, List<List<HandlerId>> ids) {
-    this.store = store;
+  public HandlerKeys(Nodes nodes, List<List<HandlerId>> ids) {
+    this.nodes = nodes;
     this.ids = ids;
   }
 
@@ -39,7 +39,7 @@ public final class HandlerKeys {
    */
   void registerAgain() {
     List<List<HandlerId>> present =
-        store.register(
+        nodes.register(
             ids.stream().map(keys -> keys.stream().map(HandlerId::key).toList()).toList());
     for (int i = 0; i < ids.size(); i++) {
       if (!present.get(i).equals(ids.get(i))) {

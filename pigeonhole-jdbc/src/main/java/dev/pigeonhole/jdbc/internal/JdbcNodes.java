@@ -5,6 +5,7 @@ import dev.pigeonhole.ErrorCode;
 import dev.pigeonhole.store.Cell;
 import dev.pigeonhole.store.CellRow;
 import dev.pigeonhole.store.CrashPoints;
+import dev.pigeonhole.store.HandlerId;
 import dev.pigeonhole.store.NodeRow;
 import dev.pigeonhole.store.Nodes;
 import java.sql.ResultSet;
@@ -137,16 +138,23 @@ final class JdbcNodes implements Nodes {
       """;
 
   private final NodeConnection connection;
+  private final Registry registry;
   private final boolean oneProcess;
   private final AtomicInteger lanes;
 
   /**
    * @param lanes what the inbox was opened with; 0 before that
    */
-  JdbcNodes(NodeConnection connection, boolean oneProcess, AtomicInteger lanes) {
+  JdbcNodes(NodeConnection connection, Registry registry, boolean oneProcess, AtomicInteger lanes) {
     this.connection = connection;
+    this.registry = registry;
     this.oneProcess = oneProcess;
     this.lanes = lanes;
+  }
+
+  @Override
+  public List<List<HandlerId>> register(List<List<String>> families) {
+    return registry.register(connection, families);
   }
 
   @Override

@@ -131,7 +131,7 @@ public record Parts(
     return new Parts(
         new JdbcAcceptor(jdbc, new Gate(statements, families), statements),
         deliveries,
-        new JdbcNodes(new NodeConnection(beats, jdbc), embedded, lanes),
+        new JdbcNodes(new NodeConnection(beats, jdbc), registry, embedded, lanes),
         new JdbcMaintenance(
             jdbc,
             registry,

@@ -49,11 +49,21 @@ final class Registry {
 
   List<List<HandlerId>> register(List<List<String>> wanted) {
     Map<String, Entry> known = jdbc.read(this::read);
-    if (!complete(known, wanted)) {
-      known = jdbc.transaction(session -> add(session, wanted));
-    }
-    learn(known);
-    Map<String, Entry> found = known;
+    return ids(complete(known, wanted) ? known : jdbc.transaction(adding(wanted)), wanted);
+  }
+
+  /** The same without a connection of the pool. */
+  List<List<HandlerId>> register(NodeConnection connection, List<List<String>> wanted) {
+    Map<String, Entry> known = connection.transaction(this::read);
+    return ids(complete(known, wanted) ? known : connection.transaction(adding(wanted)), wanted);
+  }
+
+  private Jdbc.Work<Map<String, Entry>> adding(List<List<String>> wanted) {
+    return session -> add(session, wanted);
+  }
+
+  private List<List<HandlerId>> ids(Map<String, Entry> found, List<List<String>> wanted) {
+    learn(found);
     return wanted.stream()
         .map(family -> family.stream().map(key -> entry(found, key).id()).toList())
         .toList();

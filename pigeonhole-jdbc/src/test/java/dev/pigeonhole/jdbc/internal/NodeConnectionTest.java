@@ -33,7 +33,11 @@ class NodeConnectionTest {
         HikariDataSource pool = database.pool(4)) {
       Schema.migrate(pool);
       Jdbc jdbc = jdbc(pool);
-      new JdbcNodes(new NodeConnection(pool, jdbc), false, new AtomicInteger())
+      new JdbcNodes(
+              new NodeConnection(pool, jdbc),
+              new Registry(jdbc, new Families()),
+              false,
+              new AtomicInteger())
           .join("one", Set.of());
       NodeConnection silent = new NodeConnection(pool, jdbc);
       NodeConnection other = new NodeConnection(pool, jdbc);
