@@ -60,7 +60,7 @@ final class Dispatcher {
   private final OrderedKeys keys;
   private final Loader loader;
   private final OwnedCells cells = new OwnedCells(this::shareRates);
-  private final Suspects suspects = new Suspects(this::nothingRuns, System::nanoTime);
+  private final Suspects suspects;
   private final Probation probation;
   private final Mail mail;
   private final Mail.WakeUp wakeUp;
@@ -96,6 +96,7 @@ final class Dispatcher {
     this.clock = clock;
     this.lines = lines;
     this.open = new OpenRows(openSet, cells, lines);
+    this.suspects = new Suspects(settings.maxCrashes(), this::nothingRuns, System::nanoTime);
     this.probation = new Probation(lines, cells, suspects);
     this.reads = new Reads(store, settings, cells.all(), lines::of, System::nanoTime);
     this.keys =

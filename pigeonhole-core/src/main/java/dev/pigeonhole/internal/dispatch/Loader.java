@@ -234,7 +234,7 @@ final class Loader {
         row,
         message == null ? nameless(row) : new MessageRef(message.source(), message.id()),
         ErrorCode.HANDLER_CRASHED,
-        "Handler '%s' ended its process %d times while it ran alone with this message."
+        "Handler '%s' ended its process %d times after it had started alone with this message."
             .formatted(handler.keyOf(row.keyId()), row.crashes()));
   }
 

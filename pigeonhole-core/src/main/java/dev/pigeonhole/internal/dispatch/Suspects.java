@@ -24,6 +24,10 @@ import org.jspecify.annotations.Nullable;
  * for longer than {@link #LIMIT}. If a quiet ends before any suspect could run, each such quiet
  * doubles the time until the next one.
  *
+ * <p>A suspect that another death would poison has {@link #LAST_LIMIT}. If the process died after
+ * other deliveries had started beside it, it would be poisoned although any of them may be the
+ * cause.
+ *
  * <p>Touched by the dispatcher's thread alone, but for {@link #quiet()}.
  */
 final class Suspects {
@@ -33,6 +37,9 @@ final class Suspects {
   /** For the attempts that must end first, and for a suspect that runs alone. */
   static final Duration LIMIT = Duration.ofSeconds(10);
 
+  /** For a suspect that is poisoned if the process dies once more. */
+  static final Duration LAST_LIMIT = Duration.ofMinutes(5);
+
   /** After a quiet in which no suspect could run. */
   static final Duration FIRST_PAUSE = Duration.ofMinutes(1);
 
@@ -41,6 +48,7 @@ final class Suspects {
   /** After a quiet the other deliveries have this many times its length. */
   private static final int SHARE_OF_OTHERS = 2;
 
+  private final int maxCrashes;
   private final BooleanSupplier nothingRuns;
   private final LongSupplier nanos;
   private final List<Delivery> waiting = new ArrayList<>();
@@ -53,10 +61,12 @@ final class Suspects {
   private Duration pause = FIRST_PAUSE;
 
   /**
+   * @param maxCrashes after so many deaths a suspect is poisoned
    * @param nothingRuns whether every attempt that has begun is settled
    * @param nanos a clock that never goes back
    */
-  Suspects(BooleanSupplier nothingRuns, LongSupplier nanos) {
+  Suspects(int maxCrashes, BooleanSupplier nothingRuns, LongSupplier nanos) {
+    this.maxCrashes = maxCrashes;
     this.nothingRuns = nothingRuns;
     this.nanos = nanos;
     this.quietAgain = nanos.getAsLong();
@@ -96,7 +106,8 @@ final class Suspects {
       return null;
     }
     if (alone != null) {
-      if (now - aloneSince > LIMIT.toNanos()) {
+      Duration limit = alone.crashes() + 1 < maxCrashes ? LIMIT : LAST_LIMIT;
+      if (now - aloneSince > limit.toNanos()) {
         alone = null; // it is slow, and has not killed the process so far
         endQuiet(now, Duration.ZERO);
       }

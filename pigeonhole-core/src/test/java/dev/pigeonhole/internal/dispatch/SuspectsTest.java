@@ -14,7 +14,7 @@ class SuspectsTest {
 
   private boolean somethingRuns;
   private long now = 5;
-  private final Suspects suspects = new Suspects(() -> !somethingRuns, () -> now);
+  private final Suspects suspects = new Suspects(3, () -> !somethingRuns, () -> now);
 
   private void pass(Duration time) {
     now += time.toNanos();
@@ -87,6 +87,44 @@ class SuspectsTest {
     pass(Suspects.FIRST_PAUSE);
     assertThat(suspects.next()).isNull();
     assertThat(suspects.quiet()).isTrue();
+  }
+
+  @Test
+  void aSuspectThatAnotherDeathWouldPoisonStaysAlone() {
+    for (int crashes = 0; crashes < 3; crashes++) {
+      Delivery row = crashed(crashes);
+      suspects.add(row);
+      while (suspects.next() == null) {
+        pass(TICK);
+      }
+      somethingRuns = true;
+      pass(Suspects.LIMIT.plus(TICK));
+      assertThat(suspects.next()).isNull();
+      assertThat(suspects.quiet()).as("after %d deaths", crashes).isEqualTo(crashes == 2);
+      somethingRuns = false;
+      suspects.ended(row);
+    }
+  }
+
+  @Test
+  void aSuspectThatWouldBePoisonedAndTakesForEverLetsOthersGoOn() {
+    suspects.add(crashed(2));
+    assertThat(suspects.next()).isNotNull();
+    somethingRuns = true;
+    pass(Suspects.LAST_LIMIT.plus(TICK));
+
+    assertThat(suspects.next()).isNull();
+    assertThat(suspects.quiet()).isFalse();
+    pass(Suspects.LAST_LIMIT);
+    suspects.add(Rows.row(9));
+    assertThat(suspects.next()).isNull();
+    assertThat(suspects.quiet()).as("others have twice its time").isFalse();
+  }
+
+  private static Delivery crashed(int crashes) {
+    Delivery row = Rows.row(1);
+    return new Delivery(
+        row.cell(), row.seq(), row.version(), row.keyId(), 0, crashes, 0, null, 7, false);
   }
 
   @Test
