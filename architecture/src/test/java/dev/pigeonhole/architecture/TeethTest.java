@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -47,5 +48,24 @@ class TeethTest {
     try (Stream<Path> sources = Files.walk(ROOT.resolve(words[2]).resolve("src/test/java"))) {
       assertThat(sources.filter(file -> file.endsWith(test))).as(proof).hasSize(1);
     }
+  }
+
+  /**
+   * The second line is {@code # fails: REGEX}. Without it a server that did not start, or a wait in
+   * vain, would pass for the expected failure.
+   */
+  @ParameterizedTest
+  @MethodSource("patches")
+  void aPatchNamesHowItsProofFails(Path patch) throws IOException {
+    String fails = Files.readAllLines(patch).get(1);
+    assertThat(fails).startsWith("# fails: ");
+    Pattern expected = Pattern.compile(fails.substring("# fails: ".length()));
+    assertThat(
+            List.of(
+                "",
+                "aTest: java.util.concurrent.TimeoutException: aTest() timed out after 600 seconds",
+                "aTest: java.lang.IllegalStateException: The server did not start",
+                "aTest: java.lang.AssertionError: Waited 180.0 s in vain for a receipt (9 tries)"))
+        .noneMatch(other -> expected.matcher(other).find());
   }
 }

@@ -73,7 +73,7 @@ class LeaseRenewalTest {
     CompletableFuture<Guarded<Boolean>> hanging =
         CompletableFuture.supplyAsync(
             () -> guard.run(GuardKey.of("h", "t", "hanging"), lease -> await(mayGoOn)));
-    assertThat(await(hangs)).isTrue();
+    assertThat(await(hangs)).as("a renewal that hangs").isTrue();
 
     Guarded<Boolean> other = guard.run(GuardKey.of("h", "t", "other"), lease -> await(renewals));
 
