@@ -62,6 +62,8 @@ class RoundTripTest {
           Connection mine = counter.dataSource().getConnection()) {
         mine.setAutoCommit(false);
         guard.run(GuardRig.key("warm-up"), tx -> 1); // registers the handler
+        guard.run(mine, GuardRig.key("warm-up"), tx -> 1); // checks where the connection leads to
+        mine.rollback();
 
         assertTrips(counter, postgres ? 2 : 6, () -> guard.run(GuardRig.key("k-1"), tx -> 1));
         assertTrips(counter, 5, () -> guard.run(GuardRig.key("k-1"), tx -> 2));

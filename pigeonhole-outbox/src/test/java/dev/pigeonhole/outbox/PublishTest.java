@@ -19,6 +19,7 @@ import dev.pigeonhole.codec.PayloadCodec;
 import dev.pigeonhole.store.StoreException;
 import dev.pigeonhole.support.DatabaseKind;
 import dev.pigeonhole.support.TestDatabase;
+import dev.pigeonhole.support.TestDatabases;
 import dev.pigeonhole.transport.Envelope;
 import dev.pigeonhole.transport.MessageMapper;
 import java.sql.Connection;
@@ -85,6 +86,34 @@ class PublishTest {
           .hasMessageStartingWith("PH-TX-06");
     }
     assertThat(office.staged()).isZero();
+  }
+
+  @ParameterizedTest
+  @MethodSource(ALL)
+  void onAConnectionToAnotherDatabaseNothingIsStaged(TestDatabase database) throws SQLException {
+    Outbox outbox = Office.in(database).sending();
+    try (TestDatabase other = TestDatabases.twin(database)) {
+      try (Connection connection = begin(other)) {
+        assertThatThrownBy(() -> outbox.publish(connection, order(1)))
+            .isInstanceOf(StoreException.class)
+            .hasMessageStartingWith("PH-TX-10: The connection does not find the tables");
+      }
+      Office others = Office.in(other);
+      others.sending();
+      try (Connection connection = begin(other)) {
+        assertThatThrownBy(() -> outbox.publish(connection, order(1)))
+            .isInstanceOf(StoreException.class)
+            .hasMessageStartingWith("PH-TX-10: The connection leads to jdbc:");
+        connection.commit();
+      }
+      assertThat(others.staged()).isZero();
+    }
+  }
+
+  private static Connection begin(TestDatabase database) throws SQLException {
+    Connection connection = database.dataSource().getConnection();
+    connection.setAutoCommit(false);
+    return connection;
   }
 
   @ParameterizedTest

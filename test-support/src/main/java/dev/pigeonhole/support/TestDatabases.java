@@ -1,13 +1,18 @@
 package dev.pigeonhole.support;
 
+import java.sql.SQLException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Fresh databases for parameterised tests. JUnit closes arguments that can be closed, so a test
  * only has to name the source: {@code @MethodSource("dev.pigeonhole.support.TestDatabases#all")}.
  */
 public final class TestDatabases {
+
+  private static @Nullable MariaDbServer second;
 
   private TestDatabases() {}
 
@@ -33,6 +38,56 @@ public final class TestDatabases {
       case MARIADB -> MariaDbServer.shared();
       case H2 -> throw new IllegalArgumentException("H2 runs inside this JVM");
     };
+  }
+
+  /**
+   * An empty place of the same name in another database, so that qualified names of tables mean
+   * others there.
+   */
+  public static TestDatabase twin(TestDatabase database) {
+    String schema = database.schema();
+    switch (database.kind()) {
+      case POSTGRES -> {
+        String name = "twin_of_" + schema.toLowerCase(Locale.ROOT);
+        database.execute("CREATE DATABASE " + name);
+        PostgresServer server = PostgresServer.shared();
+        TestDatabase twin =
+            new TestDatabase(
+                database.user(),
+                database.password(),
+                new TestDatabase.Place(
+                    schema,
+                    database.jdbcUrl().replace("/postgres?", "/" + name + "?"),
+                    () -> server.execute("DROP DATABASE " + name + " WITH (FORCE)")));
+        twin.execute("CREATE SCHEMA " + schema);
+        return twin;
+      }
+      case MARIADB -> {
+        MariaDbServer server = second();
+        try {
+          server.execute(server.createSchema(schema));
+        } catch (SQLException e) {
+          throw new IllegalStateException("Cannot create " + schema, e);
+        }
+        return new TestDatabase(
+            server.user(),
+            server.password(),
+            new TestDatabase.Place(
+                schema, server.jdbcUrl(schema), () -> server.execute(server.dropSchema(schema))));
+      }
+      case H2 -> {
+        return H2Database.file();
+      }
+    }
+    throw new AssertionError(database.kind());
+  }
+
+  private static synchronized MariaDbServer second() {
+    if (second == null) {
+      second = MariaDbServer.start();
+      second.keep();
+    }
+    return second;
   }
 
   /** A server of its own for a test that crashes or pauses it; H2 has none. */

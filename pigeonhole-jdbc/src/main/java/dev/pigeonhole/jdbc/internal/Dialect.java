@@ -134,6 +134,17 @@ interface Dialect {
     throw new UnsupportedOperationException(name() + " has no such lock");
   }
 
+  /**
+   * What the end of a query has that reads one row for a caller without making the snapshot of the
+   * caller's transaction.
+   */
+  default String withoutSnapshot() {
+    return "";
+  }
+
+  /** The class of the driver's own connections, under all wrappers. */
+  String driverConnection();
+
   /** Whether its nodes can wake each other with words of the database. */
   default boolean notifies() {
     return false;

@@ -142,6 +142,11 @@ final class H2Dialect implements Dialect {
   }
 
   @Override
+  public String driverConnection() {
+    return "org.h2.jdbc.JdbcConnection";
+  }
+
+  @Override
   public Catalogue.Questions catalogue() {
     return Catalogue.H2;
   }

@@ -57,6 +57,7 @@ final class Jdbc {
   private final @Nullable TransactionSource source;
 
   private final LoanSettings settings;
+  final OwnTables ownTables;
 
   Jdbc(DataSource dataSource, Dialect dialect, Tables tables, @Nullable InstantSource clock) {
     this(dataSource, dialect, tables, clock, null);
@@ -74,6 +75,7 @@ final class Jdbc {
     this.tables = tables;
     this.clock = clock;
     this.settings = dialect.loanSettings();
+    this.ownTables = new OwnTables(this, dataSource.getClass().getClassLoader());
   }
 
   /** Reads with statements that each see their own snapshot. */
@@ -135,10 +137,23 @@ final class Jdbc {
     }
   }
 
-  /** A session on the connection of a caller, who commits. */
+  /**
+   * A session on the connection of a caller, who commits.
+   *
+   * @throws StoreException if it does not lead to the tables of this store
+   */
   Session foreign(Connection connection) throws SQLException {
-    return new Session(
-        UnitConnection.inside(connection), dialect, tables, clock, true, false, LockWait.NORMAL);
+    Session session =
+        new Session(
+            UnitConnection.inside(connection),
+            dialect,
+            tables,
+            clock,
+            true,
+            false,
+            LockWait.NORMAL);
+    ownTables.check(session, connection);
+    return session;
   }
 
   /** A connection in a transaction, for work that ends it by itself. */

@@ -89,7 +89,12 @@ final class JdbcMaintenance implements Maintenance {
   @Override
   public List<String> open(StoreSettings settings) {
     List<String> warnings = checks.run(settings);
-    List<Problem> problems = jdbc.transaction(session -> claim(session, settings));
+    List<Problem> problems =
+        jdbc.transaction(
+            session -> {
+              jdbc.ownTables.open(session);
+              return claim(session, settings);
+            });
     if (!problems.isEmpty()) {
       throw new ConfigurationException(problems);
     }

@@ -146,6 +146,17 @@ final class MariaDbDialect implements Dialect {
     };
   }
 
+  /** A plain read would make it before the statements that wait for other transactions. */
+  @Override
+  public String withoutSnapshot() {
+    return " LOCK IN SHARE MODE";
+  }
+
+  @Override
+  public String driverConnection() {
+    return "org.mariadb.jdbc.Connection";
+  }
+
   @Override
   public Catalogue.Questions catalogue() {
     return Catalogue.MARIADB;

@@ -67,7 +67,7 @@ public record Parts(
       dialect = Dialect.of(meta.getDatabaseProductName());
       tables = Tables.on(connection, dialect, schema, prefix);
       embedded = embedded(meta.getURL());
-      place = place(meta.getURL(), connection.getCatalog());
+      place = place(connection);
       description =
           new StoreDescription(
               "%s %s, schema %s, tables %s…"
@@ -90,8 +90,12 @@ public record Parts(
         place);
   }
 
-  private static String place(@Nullable String url, @Nullable String catalog) {
-    return url == null || url.isEmpty() ? "" : url.replaceFirst("[?;].*", "") + " " + catalog;
+  /** Where a connection leads to. */
+  static String place(Connection connection) throws SQLException {
+    String url = connection.getMetaData().getURL();
+    return url == null || url.isEmpty()
+        ? ""
+        : url.replaceFirst("[?;].*", "") + " " + connection.getCatalog();
   }
 
   /** Whether its database is at this place; one without an address is nowhere. */

@@ -180,6 +180,11 @@ final class PostgresDialect implements Dialect {
   }
 
   @Override
+  public String driverConnection() {
+    return "org.postgresql.jdbc.PgConnection";
+  }
+
+  @Override
   public Catalogue.Questions catalogue() {
     return Catalogue.POSTGRES;
   }

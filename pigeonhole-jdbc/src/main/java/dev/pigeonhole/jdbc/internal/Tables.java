@@ -25,6 +25,7 @@ public final class Tables {
   public static final List<String> ALL =
       List.of(
           "inbox",
+          "store",
           "retention",
           "message",
           "delivery",

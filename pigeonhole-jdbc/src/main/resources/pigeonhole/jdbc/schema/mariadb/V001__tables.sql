@@ -10,6 +10,14 @@ CREATE TABLE IF NOT EXISTS {prefix}inbox (
   PRIMARY KEY (id)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
 
+-- A random number, made with the tables: what a connection of a caller must lead to. No transaction
+-- changes its row, so a shared lock on it delays nobody.
+CREATE TABLE IF NOT EXISTS {prefix}store (
+  id       smallint NOT NULL,
+  store_id bigint   NOT NULL,
+  PRIMARY KEY (id)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+
 -- Where the walks of retention are: that of the inbox, and that of the guards, which has last looked
 -- at messages of this age and older. Apart from the inbox: each step holds this row while it lasts.
 CREATE TABLE IF NOT EXISTS {prefix}retention (

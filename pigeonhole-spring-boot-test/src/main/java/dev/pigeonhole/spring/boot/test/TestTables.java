@@ -33,7 +33,7 @@ final class TestTables {
 
   /** What an inbox has looked up when it was built. */
   static final List<String> KEPT =
-      List.of("inbox", "handler", "node", "lane", "retention", "schema_history");
+      List.of("inbox", "store", "handler", "node", "lane", "retention", "schema_history");
 
   private static final int LONGEST_WORD = 20;
 
