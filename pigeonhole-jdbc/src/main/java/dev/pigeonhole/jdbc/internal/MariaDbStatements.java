@@ -81,11 +81,10 @@ final class MariaDbStatements implements Statements {
                       .formatted(Receipts.IS_RUNNING, Receipts.COMPLETED)));
 
   // Index: delivery_pk or later_pk.
-  private static final String TAKE_ONE =
-      "DELETE FROM %s WHERE lane = ? AND handler = ? AND seq = ? AND version = ?";
+  private static final String TAKE_LOCKED = "DELETE d FROM %s d FORCE INDEX (PRIMARY) WHERE ";
 
-  private static final String TAKE_ONE_FRESH = TAKE_ONE.formatted("{delivery}");
-  private static final String TAKE_ONE_LATE = TAKE_ONE.formatted("{later}");
+  private static final String TAKE_LOCKED_FRESH = TAKE_LOCKED.formatted("{delivery}");
+  private static final String TAKE_LOCKED_LATE = TAKE_LOCKED.formatted("{later}");
 
   @Override
   public boolean insertsInOneStatement() {
@@ -188,17 +187,18 @@ final class MariaDbStatements implements Statements {
   }
 
   /**
-   * One by one: a statement that names many rows may walk along the index, and over locked ones.
+   * By ranges of the primary key alone: without the hint, a statement that names many rows may walk
+   * along the index, and over rows that another transaction holds.
    */
   @Override
   public Set<Delivery> takeLocked(Session session, List<Delivery> deliveries) throws SQLException {
     return Named.hits(
         deliveries,
         (named, late) -> {
-          session.batch(
-              limited(session, late ? TAKE_ONE_LATE : TAKE_ONE_FRESH),
-              named.part(late),
-              Named::bind);
+          String text =
+              limited(session, late ? TAKE_LOCKED_LATE : TAKE_LOCKED_FRESH)
+                  + predicate(named.part(late));
+          session.update(text, params -> {});
           named.hitAll(late);
         });
   }
