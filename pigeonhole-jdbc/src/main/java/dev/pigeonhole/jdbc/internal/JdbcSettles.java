@@ -10,16 +10,20 @@ import dev.pigeonhole.store.StoreException;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Settles lists of deliveries, and lets no row that another transaction holds delay the others.
  *
  * <p>The first try takes every row to be free, because nearly always they are: then a list costs
  * what it must. If it meets a lock for longer than a moment it is undone, and the rows that are
- * free are locked first and settled alone. As long as locks were met lately, that is the first try.
+ * free are locked first and settled alone. For handlers that met a lock lately, that is the first
+ * try; deliveries of other handlers in the same list are settled before them, in their own commit.
  */
 final class JdbcSettles {
 
@@ -29,7 +33,9 @@ final class JdbcSettles {
   private final Jdbc jdbc;
   private final Statements statements;
   private final Settling settling;
-  private volatile long lockMet = System.nanoTime() - CAREFUL.toNanos();
+
+  /** Family → when a row of it was last found locked. */
+  private final Map<Integer, Long> lockMet = new ConcurrentHashMap<>();
 
   JdbcSettles(Jdbc jdbc, Statements statements, Settling settling) {
     this.jdbc = jdbc;
@@ -42,12 +48,43 @@ final class JdbcSettles {
       return SettleResult.allRecorded();
     }
     CrashPoints.reach("settle.before");
-    SettleResult result =
-        System.nanoTime() - lockMet < CAREFUL.toNanos()
-            ? settleFree(settlements)
-            : settleAll(settlements);
+    SettleResult result = lockMet.isEmpty() ? settleAll(settlements) : settleApart(settlements);
     CrashPoints.reach("settle.after-commit");
     return result;
+  }
+
+  private SettleResult settleApart(List<Settlement> settlements) {
+    long now = System.nanoTime();
+    lockMet.values().removeIf(met -> now - met >= CAREFUL.toNanos());
+    List<Settlement> careful = new ArrayList<>();
+    List<Settlement> others = new ArrayList<>();
+    settlements.forEach(each -> (isCareful(each) ? careful : others).add(each));
+    if (careful.isEmpty() || others.isEmpty()) {
+      return careful.isEmpty() ? settleAll(others) : settleFree(careful);
+    }
+    SettleResult first = settleAll(others);
+    try {
+      return both(first, settleFree(careful));
+    } catch (StoreException e) {
+      throw anyRecorded(others, first.refused(), first.locked()) ? someRecorded(e) : e;
+    }
+  }
+
+  private boolean isCareful(Settlement settlement) {
+    return lockMet.containsKey(settlement.delivery().cell().handler());
+  }
+
+  private static SettleResult both(SettleResult one, SettleResult other) {
+    Set<Delivery> refused = new LinkedHashSet<>(one.refused());
+    refused.addAll(other.refused());
+    Set<Delivery> locked = new LinkedHashSet<>(one.locked());
+    locked.addAll(other.locked());
+    return new SettleResult(refused, locked);
+  }
+
+  private void beCareful(Collection<Delivery> deliveries) {
+    long now = System.nanoTime();
+    deliveries.forEach(each -> lockMet.put(each.cell().handler(), now));
   }
 
   private SettleResult settleAll(List<Settlement> settlements) {
@@ -64,8 +101,11 @@ final class JdbcSettles {
       if (jdbc.fault(e) != Fault.LOCK_TIMEOUT) {
         throw e;
       }
-      lockMet = System.nanoTime();
-      return settleFree(settlements);
+      SettleResult result = settleFree(settlements);
+      if (result.locked().isEmpty()) {
+        beCareful(all); // the lock was on another row, and no error says which
+      }
+      return result;
     }
   }
 
@@ -122,13 +162,15 @@ final class JdbcSettles {
       } catch (StoreException e) {
         // If nothing was recorded, the result is certain. Reporting doubt each time would never
         // end.
-        throw any ? Errors.unknown("Some of these settlements may be recorded", e) : e;
+        throw any ? someRecorded(e) : e;
       }
     }
-    if (!locked.isEmpty()) {
-      lockMet = System.nanoTime();
-    }
+    beCareful(locked);
     return new SettleResult(refused, locked);
+  }
+
+  private static StoreException someRecorded(StoreException e) {
+    return Errors.unknown("Some of these settlements may be recorded", e);
   }
 
   private static boolean anyRecorded(
