@@ -45,7 +45,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * do it with a real standby.
  */
 @Execution(ExecutionMode.CONCURRENT)
-class ForgottenNumbersTest {
+class RestoredDatabaseTest {
   private static final Duration PATIENCE = Duration.ofMinutes(5);
 
   private final Queue<String> invoked = new ConcurrentLinkedQueue<>();
