@@ -437,7 +437,7 @@ public final class Node {
 
   /** The last word; whatever it still has is given back with it. */
   public void stopped() {
-    int left = cells.owned().size() + cells.leaving().size();
+    int left = held.size(); // the dispatcher may have ended before it heard of the last of them
     nodes.stopped(incarnation);
     moved(InboxEvent.Move.HANDED_OVER, left);
   }
