@@ -44,9 +44,9 @@ final class KafkaPublisher implements AutoCloseable {
   }
 
   /**
-   * Sends them in order and waits; answers for each, in order, after this time at the latest, or
-   * after the ten seconds more that the client looks for a topic nobody knows. Records that the
-   * brokers have rejected only because of another one are sent again.
+   * Sends records in order and returns one result per record, in the same order, after this time at
+   * the latest; a client that looks for a missing topic takes up to ten seconds more. Records that
+   * the brokers have rejected only because of another one are sent again.
    */
   List<Sent> send(List<ProducerRecord<byte[], byte[]>> records, Duration patience) {
     long end = System.nanoTime() + patience.toNanos();

@@ -30,8 +30,8 @@ final class JoinedTransaction {
   /**
    * Whether there is one.
    *
-   * @throws StoreException if there is one of something else, one that is read-only, or one that
-   *     has ended: whoever calls believes that all of it commits together
+   * @throws StoreException if there is one of another resource, one that is read-only, or one that
+   *     has ended: the caller expects that everything commits together
    */
   boolean active(String what) {
     if (!TransactionSynchronizationManager.isActualTransactionActive()) {

@@ -39,7 +39,8 @@ final class OwnTables {
   private final @Nullable Class<? extends Connection> driverConnection;
 
   /**
-   * Connections of the driver, which compare by identity, and are forgotten when nobody has them.
+   * The checked connections of the driver. They compare by identity, and an entry disappears with
+   * its connection.
    */
   private final Map<Connection, Boolean> known = Collections.synchronizedMap(new WeakHashMap<>());
 

@@ -11,7 +11,7 @@ CREATE TABLE IF NOT EXISTS {prefix}inbox (
 );
 
 -- A random number, made with the tables: what a connection of a caller must lead to. No transaction
--- changes its row, so a shared lock on it delays nobody.
+-- changes its row, so a shared lock on it does not delay other transactions.
 CREATE TABLE IF NOT EXISTS {prefix}store (
   id       smallint NOT NULL,
   store_id bigint   NOT NULL,
